@@ -1,0 +1,37 @@
+import type { Logger } from 'pino'
+import type { ArtifactStore } from './artifacts/artifact-store.ts'
+import type { BodyReader } from './body-reader.ts'
+import type { Settings } from './config.ts'
+import type { BaseModels } from './inference/base-models.ts'
+import type { InferenceEngine } from './inference/engine.ts'
+import type { Metrics } from './metrics.ts'
+import type { Database } from './storage/database.ts'
+import type { FolderLock } from './storage/folder-lock.ts'
+import type { Principal } from './storage/keys.ts'
+import type { TrainingEngine } from './training/engine.ts'
+import type { JobWorker } from './training/job-worker.ts'
+
+/** The parts of one running service, made once from the settings; handlers reach everything through it. */
+export interface Service {
+  settings: Settings
+  log: Logger
+  database: Database
+  artifacts: ArtifactStore
+  baseModels: BaseModels
+  inference: InferenceEngine
+  training: TrainingEngine
+  jobs: JobWorker
+  metrics: Metrics
+  bodies: BodyReader
+  /** Keeps other servers out of the data folder. */
+  lock: FolderLock
+}
+
+/** What one request adds. */
+export interface Context extends Service {
+  /** Who calls. Public operations have none: reading it there throws. */
+  principal: Principal
+  requestId: string
+  /** Aborted when the client goes away before the reply is complete. */
+  signal: AbortSignal
+}

@@ -1,0 +1,128 @@
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import pino, { type Logger } from 'pino'
+import { DiskStore } from './artifacts/disk-store.ts'
+import { SPOOL_FOLDER } from './body.ts'
+import { BodyReader } from './body-reader.ts'
+import type { Settings } from './config.ts'
+import type { Service } from './context.ts'
+import { readBaseModels } from './inference/base-models.ts'
+import { ADAPTER_FOLDER } from './inference/chat-model.ts'
+import type { InferenceEngine } from './inference/engine.ts'
+import { createMetrics } from './metrics.ts'
+import { createOnnxInferenceEngine } from './onnx/onnx-inference-engine.ts'
+import { createOnnxTrainingEngine } from './onnx/onnx-training-engine.ts'
+import { openDatabase } from './storage/database.ts'
+import { lockFolder } from './storage/folder-lock.ts'
+import { addKey, createKeyValue, hasAnyKey, isWeakKey } from './storage/keys.ts'
+import type { TrainingEngine } from './training/engine.ts'
+import { JobWorker } from './training/job-worker.ts'
+
+/** Folders whose content is of use to one process only: emptied at start. */
+const WORK_FOLDER = 'work'
+const TRANSIENT_FOLDERS = [SPOOL_FOLDER, ADAPTER_FOLDER, WORK_FOLDER]
+/** The log is written in pieces: a write for each request would cost as much as validating it. */
+const LOG_PIECE_BYTES = 4096
+const LOG_FLUSH_MS = 100
+
+export interface ServiceParts {
+  log?: Logger
+  inference?: InferenceEngine
+  training?: TrainingEngine
+}
+
+/** Builds the embedded service in its data folder; parts that are given replace the embedded ones. No job runs until `jobs.start()`. */
+export async function createService(settings: Settings, parts: ServiceParts = {}): Promise<Service> {
+  const lock = lockFolder(settings.dataDir)
+  try {
+    return { ...(await createParts(settings, parts)), lock }
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+async function createParts(settings: Settings, parts: ServiceParts): Promise<Omit<Service, 'lock'>> {
+  const { dataDir, engineThreads: threads, engineSpinning: spinning } = settings
+  for (const name of TRANSIENT_FOLDERS) {
+    await rm(join(dataDir, name), { recursive: true, force: true })
+    await mkdir(join(dataDir, name), { recursive: true })
+  }
+  const log = parts.log ?? createLog(settings.logLevel)
+  const database = await openDatabase(dataDir)
+  const artifacts = await DiskStore.open(join(dataDir, 'artifacts'))
+  const baseModels = readBaseModels(settings.modelsDir)
+  const metrics = createMetrics()
+  const training = parts.training ?? createOnnxTrainingEngine({ threads, spinning })
+  const inference =
+    parts.inference ??
+    createOnnxInferenceEngine({
+      baseModels,
+      spinning,
+      queueLength: settings.chatQueueLength,
+      maxBatch: settings.chatBatch,
+    })
+  const jobs = new JobWorker({
+    database,
+    artifacts,
+    baseModels,
+    training,
+    log,
+    leaseMs: settings.jobLeaseMs,
+    workDir: join(dataDir, WORK_FOLDER),
+    onJobEnded: metrics.countJob,
+  })
+  return {
+    settings,
+    log,
+    database,
+    artifacts,
+    baseModels,
+    inference,
+    training,
+    jobs,
+    metrics,
+    bodies: new BodyReader(),
+  }
+}
+
+/** Stops the parts in the order in which they depend on each other. */
+export async function closeService({ jobs, bodies, training, inference, database, lock }: Service): Promise<void> {
+  await jobs.stop()
+  await bodies.close()
+  await training.close()
+  await inference.close()
+  await database.destroy()
+  lock.release()
+}
+
+/**
+ * Makes sure that there is a first key, of an admin of team `default`: the one of the settings, or a random one.
+ * Returns the random one, which nobody can see again, or null.
+ */
+export async function ensureFirstKey({
+  database,
+  log,
+  settings,
+}: Pick<Service, 'database' | 'log' | 'settings'>): Promise<string | null> {
+  const first = { user: 'admin', team: 'default', role: 'admin' as const, name: 'first key' }
+  if (settings.apiKey) {
+    if (isWeakKey(settings.apiKey)) log.warn('API_KEY is too short to hold 128 random bits: fit for trials only')
+    await addKey(database, { ...first, value: settings.apiKey })
+    return null
+  }
+  if (await hasAnyKey(database)) return null
+  const value = createKeyValue()
+  await addKey(database, { ...first, value })
+  return value
+}
+
+/** Logs as JSON lines to stdout; whatever might hold a secret is cut out, wherever it stands. Lines are written together, soon after. */
+function createLog(level: string): Logger {
+  const options = {
+    level,
+    serializers: { error: pino.stdSerializers.err },
+    redact: { paths: ['*.authorization', 'authorization', 'headers', '*.headers', 'apiKey', '*.apiKey'], remove: true },
+  }
+  return pino(options, pino.destination({ sync: false, minLength: LOG_PIECE_BYTES, periodicFlush: LOG_FLUSH_MS }))
+}

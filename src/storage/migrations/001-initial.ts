@@ -1,0 +1,52 @@
+import type { Kysely } from 'kysely'
+import { sql } from 'kysely'
+
+export async function up(database: Kysely<unknown>): Promise<void> {
+  for (const statement of STATEMENTS) await sql.raw(statement).execute(database)
+}
+
+const STATEMENTS = [
+  `create table users (name text primary key, created_at text not null)`,
+  `create table teams (name text primary key, created_at text not null)`,
+  `create table members (team text not null references teams, "user" text not null references users, role text not null,
+     primary key (team, "user"))`,
+  `create table api_keys (id text primary key, hash text not null unique, "user" text not null references users,
+     team text not null references teams, name text not null, created_at text not null)`,
+  `create table models (id text primary key, entity text not null, project text not null, name text not null, base_model text not null,
+     run_id text not null, next_step integer not null, created_by text not null, created_at text not null, unique (entity, project, name))`,
+  `create table collections (id text primary key, entity text not null, project text not null, name text not null,
+     next_version integer not null, unique (entity, project, name))`,
+  `create table artifact_versions (id text primary key, collection_id text not null references collections, version integer not null,
+     type text not null, metadata text not null, tags text not null, digest text not null, created_by text not null, created_at text not null,
+     unique (collection_id, version))`,
+  `create unique index artifact_versions_by_digest on artifact_versions (collection_id, digest)`,
+  `create table artifact_files (version_id text not null references artifact_versions on delete cascade, path text not null,
+     sha256 text not null, size bigint not null, primary key (version_id, path))`,
+  `create index artifact_files_by_content on artifact_files (sha256)`,
+  `create table artifact_aliases (collection_id text not null references collections, alias text not null,
+     version_id text not null references artifact_versions on delete cascade, primary key (collection_id, alias))`,
+  `create index artifact_aliases_by_version on artifact_aliases (version_id)`,
+  `create table checkpoints (id text primary key, model_id text not null references models on delete cascade, step integer not null,
+     version_id text not null references artifact_versions, metrics text not null, created_at text not null, unique (model_id, step))`,
+  `create index checkpoints_by_version on checkpoints (version_id)`,
+  `create table training_jobs (id text primary key, entity text not null, model_id text not null references models on delete cascade,
+     type text not null, status text not null, config text not null, input text, input_sha256 text, input_version_id text,
+     attempt integer not null, lease_owner text, lease_until bigint, lost_leases integer not null,
+     training_start text, training_end text, error_message text, created_at text not null)`,
+  `create index training_jobs_unfinished on training_jobs (entity) where status in ('QUEUED', 'RUNNING')`,
+  `create index training_jobs_unfinished_by_model on training_jobs (model_id, id) where status in ('QUEUED', 'RUNNING')`,
+  `create index training_jobs_by_model on training_jobs (model_id, id)`,
+  `create index training_jobs_by_input on training_jobs (input_version_id) where input_version_id is not null`,
+  `create index training_jobs_by_content on training_jobs (input_sha256) where input_sha256 is not null`,
+  `create table training_events (id text primary key, job_id text not null references training_jobs on delete cascade, number integer not null,
+     type text not null, data text not null, created_at text not null, unique (job_id, number))`,
+  `create table idempotency_keys (team text not null, operation text not null, key text not null, body_hash text not null,
+     job_id text not null references training_jobs on delete cascade, created_at text not null, primary key (team, operation, key))`,
+  `create table trajectory_logs (id text primary key, model_id text not null references models on delete cascade, split text not null,
+     input text, input_sha256 text, created_at text not null)`,
+  `create index trajectory_logs_by_model on trajectory_logs (model_id, id)`,
+  `create index trajectory_logs_by_content on trajectory_logs (input_sha256) where input_sha256 is not null`,
+  `create table scorers (id text primary key, entity text not null, project text not null, object_id text not null, digest text not null,
+     version_index integer not null, name text not null, description text, content text not null, created_at text not null, deleted_at text)`,
+  `create unique index scorers_live on scorers (entity, project, object_id, digest) where deleted_at is null`,
+]

@@ -1,0 +1,51 @@
+/** Cursor pages as the contract has them: `after` is exclusive, ids are ordered by time. */
+export interface PageQuery {
+  after?: string
+  limit?: number
+  order?: 'asc' | 'desc'
+}
+
+export interface Page<Item> {
+  object: 'list'
+  data: Item[]
+  first_id: string
+  last_id: string
+  has_more: boolean
+}
+
+const DEFAULT_LIMIT = 20
+
+/** The part of Kysely's select builder that paging needs; the column types are the caller's. */
+interface Pageable<Row> {
+  where(column: never, operator: '>' | '<', value: never): Pageable<Row>
+  orderBy(column: never, direction: 'asc' | 'desc'): Pageable<Row>
+  limit(count: number): Pageable<Row>
+  execute(): Promise<Row[]>
+}
+
+/**
+ * Runs a select as one page, ordered by an id column (UUID version 7).
+ * One row more than asked is read, which tells `has_more` without counting.
+ */
+export async function selectPage<Row, Item extends { id: string }>(
+  select: unknown,
+  column: string,
+  query: PageQuery,
+  toItem: (row: Row) => Item,
+): Promise<Page<Item>> {
+  const { after, limit = DEFAULT_LIMIT, order = 'asc' } = query
+  let builder = select as Pageable<Row>
+  if (after) builder = builder.where(column as never, order === 'asc' ? '>' : '<', after.toLowerCase() as never)
+  const rows = await builder
+    .orderBy(column as never, order)
+    .limit(limit + 1)
+    .execute()
+  const data = rows.slice(0, limit).map(toItem)
+  return {
+    object: 'list',
+    data,
+    first_id: data[0]?.id ?? '',
+    last_id: data.at(-1)?.id ?? '',
+    has_more: rows.length > limit,
+  }
+}

@@ -19,7 +19,8 @@ export async function runDemo(): Promise<void> {
   const interruption = new AbortController()
   const { signal } = interruption
   const interrupt = () => interruption.abort()
-  process.once('SIGINT', interrupt).once('SIGTERM', interrupt)
+  // npm hands on what the terminal has sent already, so that one Ctrl-C may come twice: the second must not cut the clean-up short
+  process.on('SIGINT', interrupt).on('SIGTERM', interrupt)
   screen.status('starting a temporary server')
   const server = await startTemporaryServer(process.env)
   try {

@@ -1,7 +1,8 @@
 /**
- * The generation graph: the model with a key-value cache. The cache is fed as it is and only the new tokens' keys and values
- * come out, to be written into it: onnxruntime-node copies every output, so an operation that gives back the grown cache
- * (GroupQueryAttention) would cost a copy of everything for each token (measured: 8 to 20 times the step itself).
+ * The generation graph: the model with a key-value cache. The cache is fed as it is and only the new tokens' keys and
+ * values come out, to be written into it: onnxruntime-node copies every output, so an operation that gives back the
+ * grown cache (GroupQueryAttention) would copy all of it for each token. Measured on tiny-chat's shape with 8 sequences
+ * and 2,048 positions: 6 to 20 ms for a step that itself takes 1 ms.
  */
 import { factorNames } from './adapter.ts'
 import type { Graph } from './graph.ts'
@@ -18,9 +19,9 @@ export const newName = (cacheName: string) => `new.${cacheName}`
 /**
  * Inputs: `ids` int32 and `position` int64 [batch, length], the new tokens and their places; `pastMask` [batch, 1, 1,
  * positions], added to the scores of the cached tokens; `newMask` [query heads per key head · length, length], added to
- * those of the new tokens; `sizes` int64 [2], positions and length; `picked` int32 [1], index of the new token whose logits
- * are wanted; the cache, [batch, key heads, positions, head size] per layer; with `hasLora` the factors of every layer, of
- * one rank, B multiplied by the adapter's scale.
+ * those of the new tokens; `sizes` int64 [2], positions and length; `picked` int32 [1], index of the new token whose
+ * logits are wanted; the cache, [batch, key heads, positions, head size] per layer; with `hasLora` the factors of every
+ * layer, of one rank, B multiplied by the adapter's scale.
  * Outputs: `logits` [batch, vocabulary] and `new.<cache name>` [batch, key heads, length, head size].
  */
 export function buildDecodeGraph(

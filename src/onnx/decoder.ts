@@ -41,8 +41,8 @@ export class Decoder {
   }
 
   /**
-   * Extends the sequence in one slot, which holds `done` tokens, by `ids` and gives the logits [vocabulary] after the last.
-   * The cache has room for all of them.
+   * Extends the sequence in one slot, which holds `done` tokens, by `ids` and gives the logits [vocabulary] after the
+   * last. The cache has room for all of them.
    */
   prefill(cache: KvCache, slot: number, done: number, ids: readonly number[], adapter: AdapterFeeds | null) {
     return this.#run(cache, slot, [done], ids, ids.length, adapter)

@@ -9,8 +9,8 @@ import type { Parameter } from './weights.ts'
 const INITIAL_DEVIATION = 0.02
 
 /**
- * Normal weights of deviation 0.02; layers that add to the residual stream divided by sqrt(2 · layers), norms 1. No biases:
- * the result is a Llama model. @see https://openai.com/index/better-language-models (GPT-2, section 2.3)
+ * Normal weights of deviation 0.02; layers that add to the residual stream divided by sqrt(2 · layers), norms 1. No
+ * biases: the result is a Llama model. @see https://openai.com/index/better-language-models (GPT-2, section 2.3)
  */
 export function createRandomParameters(config: ModelConfig, seed: number): Map<string, Parameter> {
   const normal = createNormal(seed)

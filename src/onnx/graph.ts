@@ -1,6 +1,7 @@
 /**
- * Traced tensors: calling an operation (tensor-operations.ts, model-operations.ts) writes an ONNX node and gives back a Value
- * that remembers how to carry a gradient to its parents. `gradients` then writes the backward pass into the same graph.
+ * Traced tensors: calling an operation (tensor-operations.ts, model-operations.ts) writes an ONNX node and gives back a
+ * Value that remembers how to carry a gradient to its parents. `gradients` then writes the backward pass into the same
+ * graph.
  */
 import type { StoredTensor } from './safetensors.ts'
 import {

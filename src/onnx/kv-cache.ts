@@ -1,6 +1,7 @@
 /**
- * Keys and values of the sequences being generated, one slot each. Slots and positions grow in powers of two, so that an
- * idle engine holds little. A slot is one span of memory, so a sequence can be computed alone or with others, in place.
+ * Keys and values of the sequences being generated, one slot each. Slots and positions grow in powers of two, so that
+ * an idle engine holds little. A slot is one span of memory, so a sequence can be computed alone or with others, in
+ * place.
  */
 import type { Tensor } from 'onnxruntime-node'
 import { cacheNames, newName } from './decode-graph.ts'

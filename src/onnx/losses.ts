@@ -1,6 +1,7 @@
 /**
  * The training objectives as traced operations; gradients follow from the tracing.
- * Formulas: the open-source training client's policy loss, with d = l - o for the new and the old log-probability of a token.
+ * Formulas: the open-source training client's policy loss, with d = l - o for the new and the old log-probability of a
+ * token.
  */
 import type { RlConfig } from '../training/engine.ts'
 import type { Value } from './graph.ts'
@@ -50,7 +51,9 @@ export interface PolicyInputs {
   sequence: Value
 }
 
-/** Cross-entropy and policy loss alike: minus the weighted sum. Whoever feeds the weights divides by the token count. */
+/**
+ * Cross-entropy and policy loss alike: minus the weighted sum. Whoever feeds the weights divides by the token count.
+ */
 export function weightedLoss(objective: Value, weight: Value): Value {
   return negate(sum(multiply(objective, weight), [0, 1]))
 }

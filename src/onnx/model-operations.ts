@@ -76,7 +76,9 @@ export interface RotaryTables {
   sine: Value
 }
 
-/** Rotary position embedding of x [batch, heads, length, head width]; turning back by the same angle is its gradient. */
+/**
+ * Rotary position embedding of x [batch, heads, length, head width]; turning back by the same angle is its gradient.
+ */
 export function rotary(x: Value, positions: Value, tables: RotaryTables): Value {
   const { cosine, sine } = tables
   return x.graph.operation('RotaryEmbedding', [x, positions, cosine, sine], x.shape, {

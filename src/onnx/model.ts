@@ -43,7 +43,9 @@ export function linearLayers(config: ModelConfig): Record<string, { group: strin
   }
 }
 
-/** Hidden states [batch, length, hidden size] after the last block, before the final norm, of token ids [batch, length]. */
+/**
+ * Hidden states [batch, length, hidden size] after the last block, before the final norm, of token ids [batch, length].
+ */
 export function traceBlocks(parts: ModelParts, ids: Value, attention: Attention): Value {
   const { config, weights } = parts
   const layers = linearLayers(config)

@@ -1,4 +1,7 @@
-/** optimizer.safetensors beside an adapter: the optimizer's state, so that the next job of the same kind goes on from it. */
+/**
+ * optimizer.safetensors beside an adapter: the optimizer's state, so that the next job of the same kind goes on from
+ * it.
+ */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { OptimizerState } from './optimizer.ts'

@@ -39,7 +39,10 @@ export function gradientNorm(gradients: readonly Float32Array[]): number {
   return Math.sqrt(squares)
 }
 
-/** Changes the parameters and the state in place; `gradients` in the order of `parameters`. Returns the norm before clipping. */
+/**
+ * Changes the parameters and the state in place; `gradients` in the order of `parameters`. Returns the norm before
+ * clipping.
+ */
 export function optimizerStep(
   parameters: readonly Parameter[],
   gradients: readonly Float32Array[],

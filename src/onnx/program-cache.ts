@@ -1,4 +1,7 @@
-/** Keeps the last training programs open, because jobs of one model follow each other and opening takes longer than a step. */
+/**
+ * Keeps the last training programs open, because jobs of one model follow each other and opening takes longer than a
+ * step.
+ */
 import type { Adapter } from './adapter.ts'
 import type { Objective } from './losses.ts'
 import type { SessionSettings } from './session.ts'

@@ -1,4 +1,6 @@
-/** Seeded random numbers that are the same on every machine. @see https://prng.di.unimi.it (splitmix64, xoshiro128**) */
+/**
+ * Seeded random numbers that are the same on every machine. @see https://prng.di.unimi.it (splitmix64, xoshiro128**)
+ */
 
 const MASK_64 = (1n << 64n) - 1n
 const GOLDEN_GAMMA = 0x9e3779b97f4a7c15n

@@ -1,4 +1,6 @@
-/** Rotary position tables. @see https://arxiv.org/abs/2104.09864 and, for the scaling, transformers' modeling_rope_utils */
+/**
+ * Rotary position tables. @see https://arxiv.org/abs/2104.09864 and, for the scaling, transformers' modeling_rope_utils
+ */
 import type { ModelConfig, RopeScaling } from './model-config.ts'
 
 export interface RopeAngles {

@@ -14,8 +14,9 @@ export function greedyToken(logits: Float32Array): number {
 }
 
 /**
- * Draws a token id. In this order: temperature, then at least `minP` times the top probability, the `topK` most probable,
- * and of those the fewest whose probabilities reach `topP`. `random` is called once, and not at temperature 0.
+ * Draws a token id. In this order: temperature, then at least `minP` times the top probability, the `topK` most
+ * probable, and of those the fewest whose probabilities reach `topP`. `random` is called once, and not at temperature
+ * 0.
  */
 export function drawToken(logits: Float32Array, settings: DrawSettings, random: () => number): number {
   const { temperature, topK, topP, minP } = settings

@@ -1,6 +1,6 @@
 /**
- * Shares the sampler thread among requests: they wait in order, join the batch of their base model and adapter as soon as
- * there is room, and every batch takes its turn with one token for each of its choices.
+ * Shares the sampler thread among requests: they wait in order, join the batch of their base model and adapter as soon
+ * as there is room, and every batch takes its turn with one token for each of its choices.
  */
 import { LRUCache } from 'lru-cache'
 import type { AdapterReference, GeneratePart, Sampling } from '../inference/engine.ts'

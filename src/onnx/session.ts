@@ -1,4 +1,7 @@
-/** Opens graphs in onnxruntime. Only worker threads import this: loading the library and running graphs block their thread. */
+/**
+ * Opens graphs in onnxruntime. Only worker threads import this: loading the library and running graphs block their
+ * thread.
+ */
 import { InferenceSession, Tensor, type TypedTensor } from 'onnxruntime-node'
 import type { Graph } from './graph.ts'
 

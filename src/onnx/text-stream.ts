@@ -1,4 +1,7 @@
-/** Turns generated tokens into text that may be shown: whole characters only, and nothing that may yet become a stop string. */
+/**
+ * Turns generated tokens into text that may be shown: whole characters only, and nothing that may yet become a stop
+ * string.
+ */
 
 export class TextStream {
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true })

@@ -123,8 +123,8 @@ function bytesOfToken(path: string, decoder: DecoderJson | null): (token: string
 }
 
 /**
- * Byte-level BPE writes each byte as one visible letter: printable Latin-1 bytes as themselves, the others as the letters
- * from U+0100 on. @see https://github.com/openai/gpt-2/blob/master/src/encoder.py
+ * Byte-level BPE writes each byte as one visible letter: printable Latin-1 bytes as themselves, the others as the
+ * letters from U+0100 on. @see https://github.com/openai/gpt-2/blob/master/src/encoder.py
  */
 function byteLevelAlphabet(): Map<string, number> {
   const isPrintable = (byte: number) => (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte !== 0xad)

@@ -15,9 +15,11 @@ export interface TrainGraphShape {
 }
 
 /**
- * Inputs: `ids`, `sequence` int32 and `position` int64 [rows, length]; `target` int32 [tokens], `weight` [tokens, 1] and for RL
- * `advantage`, `oldLogprob` [tokens, 1], where tokens = rows · length; and every value of `trained` by its own name.
- * Outputs: `loss` [1, 1], `logprob` [tokens, 1], for RL `entropy` [tokens, 1], and `gradient:<name>` for each trained value.
+ * Inputs: `ids`, `sequence` int32 and `position` int64 [rows, length]; `target` int32 [tokens], `weight` [tokens, 1]
+ * and for RL `advantage`, `oldLogprob` [tokens, 1], where tokens = rows · length; and every value of `trained` by its
+ * own name.
+ * Outputs: `loss` [1, 1], `logprob` [tokens, 1], for RL `entropy` [tokens, 1], and `gradient:<name>` for each trained
+ * value.
  */
 export function buildTrainGraph(
   graph: Graph,

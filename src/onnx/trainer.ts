@@ -13,10 +13,12 @@
  *   adapter:
  *     const adapter = readAdapter(adapterFolder, readModelConfig(modelFolder))
  *     const program = await openLoraProgram(modelFolder, adapter, { rows: 1, length: 512 }, objective, settings)
- *     const trainer = createTrainer(program, adapter.factors, rlOptimizer, readOptimizerState(adapterFolder, 'rl', ...))
+ *     const state = readOptimizerState(adapterFolder, 'rl', adapter.factors.values())
+ *     const trainer = createTrainer(program, adapter.factors, rlOptimizer, state)
  *
- * The parameters' arrays are changed in place. A step's loss is the weighted sum over all its rows divided by the sum of
- * their `trainableTokens`; a batch of more rows than the graph takes is run in several parts whose gradients are added.
+ * The parameters' arrays are changed in place. A step's loss is the weighted sum over all its rows divided by the sum
+ * of their `trainableTokens`; a batch of more rows than the graph takes is run in several parts whose gradients are
+ * added.
  */
 import type { PackedRow } from '../training/rows.ts'
 import { createOptimizerState, type OptimizerSettings, type OptimizerState, optimizerStep } from './optimizer.ts'
@@ -36,7 +38,9 @@ export interface StepResult {
 }
 
 export interface Trainer {
-  /** One optimizer step on the rows, which have the program's length. Throws an Error where the gradient is not finite. */
+  /**
+   * One optimizer step on the rows, which have the program's length. Throws an Error where the gradient is not finite.
+   */
   step(rows: readonly PackedRow[], learningRate: number): Promise<StepResult>
   /** Log-probability of every target under the parameters as they are now, in the order of the rows. */
   logprobs(rows: readonly PackedRow[]): Promise<Float32Array[]>

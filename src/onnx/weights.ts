@@ -1,4 +1,6 @@
-/** Finds a model's tensors in its folder: `model.safetensors`, or the shards that `model.safetensors.index.json` names. */
+/**
+ * Finds a model's tensors in its folder: `model.safetensors`, or the shards that `model.safetensors.index.json` names.
+ */
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, relative, sep } from 'node:path'
 import type { Graph, Value } from './graph.ts'
@@ -19,8 +21,8 @@ export interface WeightIndex {
 }
 
 /**
- * Links are followed here, because onnxruntime refuses files outside the folder it is given, and download caches keep the
- * files elsewhere. Throws an Error naming file and rule.
+ * Links are followed here, because onnxruntime refuses files outside the folder it is given, and download caches keep
+ * the files elsewhere. Throws an Error naming file and rule.
  */
 export function readWeightIndex(modelFolder: string): WeightIndex {
   const paths = weightFiles(modelFolder).map(file => realpathSync(join(modelFolder, file)))

@@ -1,6 +1,6 @@
 /**
- * The main thread's side of the protocol. The worker starts with the first call, again after a crash (which fails the calls
- * under way and no others), and keeps the process alive only while it has calls.
+ * The main thread's side of the protocol. The worker starts with the first call, again after a crash (which fails the
+ * calls under way and no others), and keeps the process alive only while it has calls.
  */
 import { Worker } from 'node:worker_threads'
 import { type FromWorker, fromErrorOnWire, type ToWorker } from './worker-protocol.ts'

@@ -1,4 +1,7 @@
-/** What the main thread and a worker say to each other: numbered calls with streamed parts, a result or an error, and aborts. */
+/**
+ * What the main thread and a worker say to each other: numbered calls with streamed parts, a result or an error, and
+ * aborts.
+ */
 import { PromptError } from '../inference/engine.ts'
 import { DataError } from '../training/engine.ts'
 

@@ -27,22 +27,13 @@ export async function claimJob(
   return database.transaction().execute(async transaction => {
     const now = Date.now()
     const claimable = await transaction
-      .selectFrom('training_jobs as job')
+      .selectFrom('training_jobs')
       .selectAll()
-      .where(UNFINISHED)
+      .where('id', 'in', ({ selectFrom, fn }) =>
+        selectFrom('training_jobs').select(fn.min<string>('id').as('id')).where(UNFINISHED).groupBy('model_id'),
+      )
       .where(({ eb, or, and }) =>
         or([eb('status', '=', 'QUEUED'), and([eb('status', '=', 'RUNNING'), eb('lease_until', '<', now)])]),
-      )
-      .where(({ not, exists, selectFrom }) =>
-        not(
-          exists(
-            selectFrom('training_jobs as other')
-              .select('other.id')
-              .whereRef('other.model_id', '=', 'job.model_id')
-              .whereRef('other.id', '<', 'job.id')
-              .where(UNFINISHED),
-          ),
-        ),
       )
       .orderBy('id')
       .limit(1)

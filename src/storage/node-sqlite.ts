@@ -22,11 +22,15 @@ export function createSqliteDialect(file: string): SqliteDialect {
     if (statements.size >= STATEMENT_CACHE) statements.clear()
     // A deferred transaction that turns into a writer fails at once when another process wrote in between; an immediate one waits.
     const statement = wrap(database.prepare(sql === 'begin' ? 'begin immediate' : sql))
+    if (sql === 'rollback') return { ...statement, run: () => (database.isTransaction ? statement.run([]) : NO_CHANGE) }
     statements.set(sql, statement)
     return statement
   }
   return new SqliteDialect({ database: { prepare, close: () => database.close() } })
 }
+
+/** A full disk rolls a transaction back by itself: a second time would fail, and hide why. */
+const NO_CHANGE = { changes: 0, lastInsertRowid: 0 }
 
 type Values = (null | number | bigint | string | Uint8Array)[]
 

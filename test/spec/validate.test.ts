@@ -136,6 +136,10 @@ describe('a body', () => {
     const operation = operationWith({ type: 'array', items: { type: 'integer' } })
     const body = Array.from({ length: 500 }, () => 'x')
     expect(faultsOf(operation, { body })).toHaveLength(100)
+    const both = operationWith({ type: 'array', items: { type: 'integer' } }, [
+      { name: 'n', in: 'query', schema: { type: 'integer' } },
+    ])
+    expect(faultsOf(both, { body, query: { n: 'x' } })).toHaveLength(100)
     expect(faultsOf(operation, { body }, false)).toEqual(['body.0 int_type'])
   })
 
@@ -279,7 +283,7 @@ describe('JSON text', () => {
 
   it('may start with a byte order mark and may nest, but not without end', () => {
     expect(parse('\uFEFF[1]')).toEqual({ ok: true, value: [1], text: '[1]' })
-    const nest = (depth: number) => '['.repeat(depth) + `"${'['.repeat(300)}\\""` + ']'.repeat(depth)
+    const nest = (depth: number) => '['.repeat(depth) + `"\\"${'['.repeat(300)}\\\\"` + ']'.repeat(depth)
     expect(parse(nest(MAXIMUM_DEPTH)).ok).toBe(true)
     expect(parse(nest(MAXIMUM_DEPTH + 1))).toMatchObject({ ok: false, detail: [{ loc: ['body', '256'] }] })
   })
@@ -344,6 +348,8 @@ describe('the contract itself', () => {
       ok: false,
       detail: [{ loc: ['body', 'trajectory_groups'], type: 'list_type' }],
     })
+    writeFileSync(path, JSON.stringify({ ...good, trajectory_groups: Array.from({ length: 500 }, () => 1) }))
+    expect(validateBodyFile('createRlTrainingJob', path)).toMatchObject({ detail: { length: 100 } })
     writeFileSync(path, '{')
     expect(validateBodyFile('createRlTrainingJob', path)).toMatchObject({
       ok: false,

@@ -1,12 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Schema } from '../../src/spec/document.ts'
 import { operationById, operations, toOperations } from '../../src/spec/document.ts'
-import { formats } from '../../src/spec/formats.ts'
-import { MAXIMUM_DEPTH, parseJsonBody } from '../../src/spec/json-body.ts'
 import type { RequestInput } from '../../src/spec/validate.ts'
 import { prepareValidation, validateBodyFile, validateBodyPart, validateRequest } from '../../src/spec/validate.ts'
 
@@ -214,111 +211,6 @@ describe('a union', () => {
     })
     expect(faultsOf(operation, { body: { c: 'x' } })).toEqual(['body.c int_type'])
   })
-})
-
-describe('JSON text', () => {
-  const parse = (text: string) => parseJsonBody(Buffer.from(text))
-
-  it.each<[string, number]>([
-    ['', 0],
-    ['{"a": 1,}', 8],
-    ['{"a" 1}', 5],
-    ['[1 2]', 3],
-    ['[1,]', 3],
-    ['{a: 1}', 1],
-    ['nul', 0],
-    ['"a\nb"', 2],
-    ['"\\x"', 1],
-    ['01', 1],
-    ['[1', 2],
-    ['"abc', 4],
-    ['{}}', 2],
-    ['[}', 1],
-  ])('at fault: %j, offset %i', (text, offset) => {
-    expect(parse(text)).toEqual({
-      ok: false,
-      detail: [{ loc: ['body', String(offset)], msg: expect.any(String), type: 'json_invalid' }],
-    })
-  })
-
-  it('is judged as JSON.parse judges it, and the offset lies in the text', () => {
-    const pieces = fc.constantFrom(
-      '{',
-      '}',
-      '[',
-      ']',
-      ',',
-      ':',
-      '"',
-      '"a"',
-      '1',
-      '-',
-      '.5',
-      'e9',
-      'true',
-      'null',
-      ' ',
-      '\\',
-      'x',
-    )
-    const property = fc.property(fc.array(pieces, { maxLength: 8 }), list => {
-      const text = list.join('')
-      const result = parse(text)
-      let expected = true
-      try {
-        JSON.parse(text)
-      } catch {
-        expected = false
-      }
-      if (result.ok !== expected) return false
-      return result.ok || Number(result.detail[0]!.loc[1]) <= text.length
-    })
-    fc.assert(property, { numRuns: 2000 })
-  })
-
-  it('that is not UTF-8 is at fault where the bytes are', () => {
-    const bytes = Buffer.concat([Buffer.from('{"é\uFFFD": "'), Buffer.from([0xc3]), Buffer.from('"}')])
-    expect(parseJsonBody(bytes)).toMatchObject({ ok: false, detail: [{ loc: ['body', '8'], type: 'json_invalid' }] })
-  })
-
-  it('may start with a byte order mark and may nest, but not without end', () => {
-    expect(parse('\uFEFF[1]')).toEqual({ ok: true, value: [1], text: '[1]' })
-    const nest = (depth: number) => '['.repeat(depth) + `"\\"${'['.repeat(300)}\\\\"` + ']'.repeat(depth)
-    expect(parse(nest(MAXIMUM_DEPTH)).ok).toBe(true)
-    expect(parse(nest(MAXIMUM_DEPTH + 1))).toMatchObject({ ok: false, detail: [{ loc: ['body', '256'] }] })
-  })
-})
-
-describe('formats', () => {
-  const judge = (name: string, value: unknown) => (formats[name]!.validate as (value: unknown) => boolean)(value)
-
-  it.each([
-    ['date-time', '2026-02-28T23:59:60.123456Z'],
-    ['date-time', '2024-02-29T00:00:00+14:00'],
-    ['date', '2000-02-29'],
-    ['uuid', UUID.toUpperCase()],
-    ['uri', 'artifact:///default/p/n:v0'],
-    ['int64', -(2 ** 63)],
-    ['byte', 'aGk='],
-  ])('%s takes %s', (name, value) => expect(judge(name, value)).toBe(true))
-
-  it.each([
-    ['date-time', '2026-01-02 03:04:05Z'],
-    ['date-time', '2026-01-02T03:04:05'],
-    ['date-time', '2026-02-30T03:04:05Z'],
-    ['date-time', '2026-01-02T24:00:00Z'],
-    ['date', '1900-02-29'],
-    ['date', '2026-1-2'],
-    ['uuid', `urn:uuid:${UUID}`],
-    ['uuid', UUID.replaceAll('-', '')],
-    ['uri', 'no scheme'],
-    ['uri', 'http://a/%zz'],
-    ['int64', 1e30],
-    ['int64', 2 ** 63],
-    ['int64', 1.5],
-    ['int32', 2 ** 31],
-    ['byte', 'a'],
-  ])('%s refuses %s', (name, value) => expect(judge(name, value)).toBe(false))
 })
 
 describe('the contract itself', () => {

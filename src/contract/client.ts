@@ -1,0 +1,176 @@
+/** The client of the contract tests: calls an operation by its id, and fails where an exchange goes against the contract. */
+import type { operations as ContractOperations, components } from '../../generated/schema.d.ts'
+import type { Operation } from '../spec/document.ts'
+import { operationById } from '../spec/document.ts'
+import type { Exchange } from './conforming-fetch.ts'
+import { createConformingFetch } from './conforming-fetch.ts'
+import type { Coverage } from './coverage.ts'
+import type { Target } from './target.ts'
+
+/** Operations that a client calls; deliveries go the other way. */
+export type OperationId = Exclude<keyof ContractOperations, 'automationDelivery'>
+
+type Json<Response> = Response extends { content: { 'application/json': infer Body } } ? Body : unknown
+export type Success<Id extends OperationId> = Json<ContractOperations[Id]['responses'][200]>
+export type Refusal = components['schemas']['ErrorBody'] | components['schemas']['ValidationErrorBody']
+
+export type Credentials = { bearer: string } | { basic: string } | { authorization: string } | 'none'
+
+type QueryValue = string | number | boolean | string[] | undefined
+
+export interface CallOptions {
+  path?: Record<string, string>
+  query?: Record<string, QueryValue>
+  headers?: Record<string, string>
+  /** Sent as JSON. */
+  body?: unknown
+  form?: FormData
+  /** Sent as it is, with the content type of `headers`. */
+  raw?: string | Uint8Array<ArrayBuffer>
+  /** Default: the first key, by the first scheme that the operation takes. */
+  as?: Credentials
+  /** The request is meant to be bad: it is not judged before it is sent. */
+  bad?: boolean
+  /** Through the inference address instead of the service's. */
+  inference?: boolean
+  signal?: AbortSignal
+}
+
+export interface Answer {
+  status: number
+  headers: Headers
+  bytes: Uint8Array
+  text: string
+  /** The parsed JSON body, undefined where the body is not JSON. */
+  body: unknown
+}
+
+/** Longest time for one reply to begin, and for one that is no stream to end, in milliseconds. */
+const REPLY_TIMEOUT_MS = 45_000
+
+export type ContractClient = ReturnType<typeof createContractClient>
+
+export function createContractClient(target: Target, coverage: Coverage, baseFetch: typeof fetch = fetch) {
+  const exchanges: Exchange[] = []
+  const conformingFetch = createConformingFetch(baseFetch, {
+    onExchange: exchange => {
+      coverage.record(exchange)
+      exchanges.push(exchange)
+    },
+  })
+
+  /** Fetches any URL below the service's address, such as one that no operation has. */
+  async function request(url: string, init: Parameters<typeof conformingFetch>[1] = {}): Promise<Answer> {
+    const before = exchanges.length
+    const response = await conformingFetch(url, init).catch(error => {
+      const isTimeout = (error as Error).name === 'TimeoutError'
+      throw isTimeout ? new Error(`${init.method ?? 'GET'} ${url} gave no answer in ${REPLY_TIMEOUT_MS} ms`) : error
+    })
+    const bytes = new Uint8Array(await response.arrayBuffer())
+    const text = new TextDecoder().decode(bytes)
+    // Requests may run side by side: only what is about this very URL is taken for ours.
+    refuseFaults(exchanges.slice(before).filter(exchange => exchange.url === new URL(url).href))
+    refuseLeak(text, target)
+    return { status: response.status, headers: response.headers, bytes, text, body: toJson(text) }
+  }
+
+  async function call(id: OperationId, options: CallOptions = {}): Promise<Answer> {
+    const { url, init } = toRequest(operationById(id), options, target)
+    return request(url, { signal: AbortSignal.timeout(REPLY_TIMEOUT_MS), ...init })
+  }
+
+  /** The body of a 200. */
+  async function ok<Id extends OperationId>(id: Id, options: CallOptions = {}): Promise<Success<Id>> {
+    const answer = await call(id, options)
+    if (answer.status !== 200) throw new Error(`${id} answered ${answer.status}: ${answer.text}`)
+    return answer.body as Success<Id>
+  }
+
+  /** The error body of the status that must come. A request that must be a 415 or 422 is taken to be meant so. */
+  async function refused(id: OperationId, status: number, options: CallOptions = {}): Promise<Refusal> {
+    const bad = options.bad ?? (status === 415 || status === 422)
+    const answer = await call(id, { ...options, bad })
+    if (answer.status !== status)
+      throw new Error(`${id} answered ${answer.status} instead of ${status}: ${answer.text}`)
+    return answer.body as Refusal
+  }
+
+  /** The reply as it comes, for streams. Judged once it is read to its end. */
+  async function open(id: OperationId, options: CallOptions = {}): Promise<Response> {
+    const { url, init } = toRequest(operationById(id), options, target)
+    return conformingFetch(url, init)
+  }
+
+  return { request, call, ok, refused, open }
+}
+
+function toRequest(operation: Operation, options: CallOptions, target: Target) {
+  const headers = new Headers(options.headers)
+  if (options.body !== undefined) headers.set('content-type', 'application/json')
+  const authorization = toAuthorization(options.as ?? defaultCredentials(operation, target))
+  if (authorization !== null) headers.set('authorization', authorization)
+  const body = options.body === undefined ? (options.form ?? options.raw) : JSON.stringify(options.body)
+  const init = {
+    method: operation.method,
+    headers,
+    ...(body === undefined ? {} : { body }),
+    ...(options.bad ? { bad: true } : {}),
+    ...(options.signal ? { signal: options.signal } : {}),
+  }
+  return { url: toUrl(operation, options, target), init }
+}
+
+/** Throws where a path parameter is not given: an empty one would be another path. */
+function toUrl(operation: Operation, { path = {}, query = {}, inference }: CallOptions, target: Target): string {
+  const filled = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = path[name]
+    if (!value) throw new Error(`${operation.operationId} needs the path parameter ${name}`)
+    return encodeURIComponent(value)
+  })
+  const url = new URL(inference ? target.inferenceUrl + filled.replace(/^\/v1/, '') : target.baseUrl + filled)
+  for (const [name, value] of Object.entries(query)) {
+    for (const item of [value].flat()) if (item !== undefined) url.searchParams.append(name, String(item))
+  }
+  return url.href
+}
+
+function defaultCredentials(operation: Operation, target: Target): Credentials {
+  if (operation.security.length === 0) return 'none'
+  return operation.security[0] === 'basic' ? { basic: target.basic } : { bearer: target.apiKey }
+}
+
+function toAuthorization(credentials: Credentials): string | null {
+  if (credentials === 'none') return null
+  if ('bearer' in credentials) return `Bearer ${credentials.bearer}`
+  if ('basic' in credentials) return `Basic ${Buffer.from(credentials.basic).toString('base64')}`
+  return credentials.authorization
+}
+
+function refuseFaults(exchanges: Exchange[]): void {
+  const faults = exchanges.flatMap(({ violations, requestFaults, status, operation }) => [
+    ...requestFaults,
+    ...violations.map(
+      ({ rule, message, pointer, instancePath }) =>
+        `${operation?.operationId ?? 'The reply'}/${rule} (${status}) at ${instancePath || 'the whole'}: ${message} [${pointer}]`,
+    ),
+  ])
+  if (faults.length > 0) throw new Error(`Against the contract:\n${faults.join('\n')}`)
+}
+
+/** Shorter keys, such as one made up for a mock, may stand in a text by chance. */
+const SECRET_LENGTH = 16
+
+/** No reply may hold a credential of the caller. */
+function refuseLeak(text: string, target: Target): void {
+  for (const secret of [target.apiKey, target.secondApiKey]) {
+    if (secret && secret.length >= SECRET_LENGTH && text.includes(secret)) throw new Error('The reply holds an API key')
+  }
+}
+
+function toJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,238 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { checkPages } from './pages.ts'
+import type { Upload } from './setup.ts'
+import {
+  client,
+  createArtifact,
+  createModel,
+  foreignTeam,
+  home,
+  onCleanup,
+  project,
+  runId,
+  target,
+  toForm,
+} from './setup.ts'
+
+const TEXT = 'hello, wörld\n'
+const upload: Upload = {
+  files: { 'trajectories.jsonl': TEXT, 'more/metadata.json': '{"rows":1}' },
+  version: { type: 'dataset', metadata: { rows: 1, nested: { a: null } }, aliases: ['first'], tags: ['small'] },
+}
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
+
+describe.skipIf(target.isMock)('Artifacts, which a mock does not keep', () => {
+  const at = (name: string, version?: string) => {
+    const path = { entity: home.entity, project, name: `${runId}-${name}` }
+    return { path: version === undefined ? path : { ...path, version } }
+  }
+  const get = (name: string, version: string) => client.ok('getArtifactVersion', at(name, version))
+  const getFile = (name: string, path: string, range?: string) =>
+    client.call('getArtifactFile', {
+      path: { ...at(name, 'v0').path, path },
+      headers: range === undefined ? {} : { range },
+    })
+
+  test('createArtifactVersion/keeps-files-metadata-aliases-and-tags', async () => {
+    const version = await createArtifact('data', upload)
+    expect(version).toMatchObject({
+      entity: home.entity,
+      version: 'v0',
+      type: 'dataset',
+      metadata: { rows: 1, nested: { a: null } },
+      aliases: ['first', 'latest'],
+      tags: ['small'],
+      size_bytes: Buffer.byteLength(TEXT) + 10,
+      files: [
+        { path: 'more/metadata.json', size_bytes: 10 },
+        { path: 'trajectories.jsonl', size_bytes: Buffer.byteLength(TEXT), sha256: sha256(TEXT) },
+      ],
+    })
+    expect(version.uri).toMatch(new RegExp(`:///${home.entity}/${project}/${runId}-data:v0$`))
+    expect(await get('data', 'v0')).toEqual(version)
+    expect(await get('data', 'first')).toEqual(version)
+  })
+
+  test('createArtifactVersion/gives-the-same-content-the-same-version', async () => {
+    const first = await createArtifact('same', upload)
+    const again = await createArtifact('same', {
+      ...upload,
+      version: { ...upload.version, aliases: ['second'], tags: ['new'] },
+    })
+    expect(again.id).toBe(first.id)
+    expect(again).toMatchObject({ version: 'v0', aliases: ['first', 'latest', 'second'] })
+    expect(again.tags.toSorted()).toEqual(['new', 'small'])
+  })
+
+  test('createArtifactVersion/moves-latest-and-named-aliases', async () => {
+    await createArtifact('moving', { ...upload, version: { type: 'dataset', aliases: ['best'] } })
+    const second = await createArtifact('moving', {
+      files: { a: 'b' },
+      version: { type: 'dataset', aliases: ['best'] },
+    })
+    expect(second).toMatchObject({ version: 'v1', aliases: ['best', 'latest'] })
+    expect((await get('moving', 'v0')).aliases).toEqual([])
+    expect((await get('moving', 'latest')).version).toBe('v1')
+  })
+
+  test.each<[string, Upload]>([
+    ['a-path-that-climbs', { files: { '../a': 'x' }, version: { type: 't' } }],
+    ['an-absolute-path', { files: { '/a': 'x' }, version: { type: 't' } }],
+    ['a-backslash', { files: { 'a\\..\\b': 'x' }, version: { type: 't' } }],
+    ['an-alias-like-a-number', { files: { a: 'x' }, version: { type: 't', aliases: ['v7'] } }],
+    ['no-file', { files: {}, version: { type: 't' } }],
+    ['an-empty-type', { files: { a: 'x' }, version: { type: '' } }],
+    ['metadata-that-is-no-object', { files: { a: 'x' }, version: { type: 't', metadata: [] } }],
+  ])('createArtifactVersion/refuses-%s', async (_, bad) => {
+    await client.refused('createArtifactVersion', 422, { ...at('bad'), form: toForm(bad) })
+    expect((await client.ok('listArtifactVersions', at('bad'))).data).toEqual([])
+  })
+
+  test('createArtifactVersion/refuses-a-repeated-path-a-missing-part-and-text-that-is-not-json', async () => {
+    const twice = toForm({ files: { a: 'x' }, version: { type: 't' } })
+    twice.append('files', new File(['y'], 'a'))
+    await client.refused('createArtifactVersion', 422, { ...at('bad'), form: twice })
+    const without = new FormData()
+    without.append('files', new File(['y'], 'a'))
+    await client.refused('createArtifactVersion', 422, { ...at('bad'), form: without })
+    without.append('version', '{')
+    await client.refused('createArtifactVersion', 422, { ...at('bad'), form: without })
+  })
+
+  test('getArtifactFile/gives-the-whole-file', async () => {
+    await createArtifact('files', upload)
+    const { status, text, headers } = await getFile('files', 'trajectories.jsonl')
+    expect({ status, text }).toEqual({ status: 200, text: TEXT })
+    expect(headers.get('content-length')).toBe(String(Buffer.byteLength(TEXT)))
+    expect(headers.get('accept-ranges')).toBe('bytes')
+    expect((await getFile('files', 'more/metadata.json')).text).toBe('{"rows":1}')
+  })
+
+  test('getArtifactFile/takes-plain-slashes', async () => {
+    await createArtifact('files', upload)
+    const url = `${target.baseUrl}/v1/preview/artifacts/${home.entity}/${project}/${runId}-files/versions/v0/files/more/metadata.json`
+    const { status, text } = await client.request(url, { headers: { authorization: `Bearer ${target.apiKey}` } })
+    expect({ status, text }).toEqual({ status: 200, text: '{"rows":1}' })
+  })
+
+  test.each([
+    ['bytes=0-4', 0, 5],
+    ['bytes=7-', 7, Infinity],
+    ['bytes=-3', -3, Infinity],
+    ['bytes=3-1000000', 3, Infinity],
+    ['bytes=-1000000', 0, Infinity],
+  ])('getArtifactFile/gives-the-range-%s', async (range, from, to) => {
+    await createArtifact('files', upload)
+    const whole = Buffer.from(TEXT)
+    const { status, bytes, headers } = await getFile('files', 'trajectories.jsonl', range)
+    const expected = whole.subarray(from, Math.min(to, whole.length))
+    expect(status).toBe(206)
+    expect(Buffer.from(bytes).equals(expected)).toBe(true)
+    const start = whole.length - whole.subarray(from).length
+    expect(headers.get('content-range')).toBe(`bytes ${start}-${start + expected.length - 1}/${whole.length}`)
+    expect(headers.get('content-length')).toBe(String(expected.length))
+  })
+
+  test.each(['bytes=0-1,3-4', 'bytes=5-2', 'lines=0-1', 'bytes', 'bytes=a-b'])(
+    'getArtifactFile/ignores-the-range-%s',
+    async range => {
+      await createArtifact('files', upload)
+      expect(await getFile('files', 'trajectories.jsonl', range)).toMatchObject({ status: 200, text: TEXT })
+    },
+  )
+
+  test('getArtifactFile/refuses-a-range-behind-the-end', async () => {
+    await createArtifact('files', upload)
+    const { status, headers } = await getFile('files', 'trajectories.jsonl', 'bytes=1000-')
+    expect(status).toBe(416)
+    expect(headers.get('content-range')).toBe(`bytes */${Buffer.byteLength(TEXT)}`)
+  })
+
+  test('getArtifactFile/does-not-find-what-is-not-there', async () => {
+    await createArtifact('files', upload)
+    expect((await getFile('files', 'nothing')).status).toBe(404)
+    const outside = await client.call('getArtifactFile', {
+      path: { ...at('files', 'v0').path, path: '../../etc/passwd' },
+      bad: true,
+    })
+    expect(outside.status).toBe(422)
+  })
+
+  test('addArtifactAlias/moves-the-alias', async () => {
+    await createArtifact('aliases', upload)
+    await createArtifact('aliases', { files: { a: 'b' }, version: { type: 'dataset' } })
+    const alias = (version: string, name: string) => ({ path: { ...at('aliases', version).path, alias: name } })
+    expect((await client.ok('addArtifactAlias', alias('v1', 'first'))).aliases).toEqual(['first', 'latest'])
+    expect((await client.ok('addArtifactAlias', alias('first', 'first'))).aliases).toEqual(['first', 'latest'])
+    expect((await get('aliases', 'v0')).aliases).toEqual([])
+    await client.refused('deleteArtifactAlias', 404, alias('v0', 'first'))
+    expect((await client.ok('deleteArtifactAlias', alias('v1', 'first'))).aliases).toEqual(['latest'])
+    await client.refused('addArtifactAlias', 422, alias('v1', 'v3'))
+    await client.refused('addArtifactAlias', 404, alias('v9', 'first'))
+  })
+
+  test('listArtifactVersions/follows-the-laws-of-pages', async () => {
+    for (const content of ['1', '2', '3', '4', '5'])
+      await createArtifact('pages', { files: { a: content }, version: { type: 't' } })
+    await checkPages('listArtifactVersions', at('pages'), 5)
+  })
+
+  test('deleteArtifactVersion/frees-the-aliases-but-never-the-number', async () => {
+    await createArtifact('gone', upload)
+    await createArtifact('gone', { files: { a: 'b' }, version: { type: 'dataset' } })
+    expect(await client.ok('deleteArtifactVersion', at('gone', 'latest'))).toMatchObject({
+      version: 'v1',
+      deleted: true,
+    })
+    await client.refused('getArtifactVersion', 404, at('gone', 'v1'))
+    await client.refused('deleteArtifactVersion', 404, at('gone', 'v1'))
+    expect((await get('gone', 'latest')).version).toBe('v0')
+    expect((await createArtifact('gone', { files: { a: 'c' }, version: { type: 'dataset' } })).version).toBe('v2')
+  })
+
+  test('deleteArtifactVersion/keeps-contents-that-another-version-has', async () => {
+    await createArtifact('shared', upload)
+    await createArtifact('shared', { ...upload, version: { type: 'other' } })
+    await client.ok('deleteArtifactVersion', at('shared', 'v1'))
+    expect((await getFile('shared', 'trajectories.jsonl')).text).toBe(TEXT)
+  })
+
+  test('deleteArtifactVersion/refuses-a-checkpoint-of-a-model', async () => {
+    const model = await createModel('in-use')
+    const path = { entity: home.entity, project, name: model.name, version: 'step0' }
+    await client.refused('deleteArtifactVersion', 400, { path })
+    expect((await client.ok('getArtifactVersion', { path })).type).toBe('lora')
+  })
+
+  test('a-foreign-team/is-403-whether-or-not-it-exists', async () => {
+    const path = { entity: foreignTeam, project, name: 'a', version: 'v0' }
+    const alias = { ...path, alias: 'x' }
+    for (const id of ['listArtifactVersions', 'getArtifactVersion', 'deleteArtifactVersion'] as const)
+      await client.refused(id, 403, { path })
+    for (const id of ['addArtifactAlias', 'deleteArtifactAlias'] as const)
+      await client.refused(id, 403, { path: alias })
+    await client.refused('getArtifactFile', 403, { path: { ...path, path: 'a' } })
+    await client.refused('createArtifactVersion', 403, { path, form: toForm(upload) })
+    if (!target.secondApiKey) return
+    await createArtifact('private', upload)
+    await client.refused('getArtifactVersion', 403, { ...at('private', 'v0'), as: { bearer: target.secondApiKey } })
+  })
+
+  test('createArtifactVersion/takes-a-file-of-several-megabytes', async () => {
+    const bytes = new Uint8Array(3 * 1024 * 1024).map((_, index) => index % 251)
+    const version = await createArtifact('large', { files: { 'a.bin': bytes }, version: { type: 'bytes' } })
+    expect(version.files).toEqual([
+      { path: 'a.bin', size_bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') },
+    ])
+    const { bytes: read } = await getFile('large', 'a.bin')
+    expect(Buffer.from(read).equals(bytes)).toBe(true)
+  })
+
+  test('createArtifactVersion/gives-parallel-uploads-one-version', async () => {
+    const options = () => ({ ...at('parallel'), form: toForm(upload) })
+    const versions = await Promise.all([1, 2, 3, 4].map(() => client.ok('createArtifactVersion', options())))
+    onCleanup(() => client.call('deleteArtifactVersion', at('parallel', 'v0')))
+    expect(new Set(versions.map(version => version.id)).size).toBe(1)
+  })
+})

@@ -1,0 +1,246 @@
+import { describe, expect, test } from 'vitest'
+import { streamChat } from './chat-stream.ts'
+import { client, foreignTeam, home, project, runId, target, uriOf } from './setup.ts'
+
+const messages = [{ role: 'user', content: 'Say hello.' }]
+const SEEDED = { temperature: 1, seed: 7, max_completion_tokens: 12 }
+const GREEDY = { temperature: 0, max_completion_tokens: 12 }
+
+describe('Chat', () => {
+  const base = { model: target.baseModel, messages }
+  const complete = (more: object, options: object = {}) =>
+    client.ok('createChatCompletion', { body: { ...base, ...more }, ...options })
+
+  test('createChatCompletion/answers', async () => {
+    const completion = await complete(SEEDED)
+    expect(completion.object).toBe('chat.completion')
+    expect(completion.choices[0]).toMatchObject({ index: 0, message: { role: 'assistant' } })
+  })
+
+  test('createChatCompletion/streams', async () => {
+    const { chunks } = await streamChat({ ...base, ...SEEDED })
+    expect(chunks.length).toBeGreaterThan(1)
+  })
+
+  test('listInferenceModels/lists-base-models', async () => {
+    const { object, data } = await client.ok('listInferenceModels')
+    expect(object).toBe('list')
+    if (!target.isMock)
+      expect(data).toContainEqual(
+        expect.objectContaining({ id: target.baseModel, owned_by: 'system', root: target.baseModel }),
+      )
+  })
+
+  describe.skipIf(target.isMock)('what a mock does not compute', () => {
+    const uri = () => uriOf(home)
+    const refuse = (more: object, status = 422) =>
+      client.refused('createChatCompletion', status, { body: { ...base, ...more } })
+
+    test('createChatCompletion/echoes-the-model-and-counts-tokens', async () => {
+      const { model, usage, choices, created, id } = await complete({ ...SEEDED, return_token_ids: true })
+      expect(model).toBe(target.baseModel)
+      expect(id).toMatch(/^chatcmpl-/)
+      expect(Math.abs(created! - Date.now() / 1000)).toBeLessThan(60 * 60)
+      expect(usage!.total_tokens).toBe(usage!.prompt_tokens! + usage!.completion_tokens!)
+      expect(choices[0]!.token_ids).toHaveLength(usage!.completion_tokens!)
+      expect(usage!.completion_tokens).toBeLessThanOrEqual(SEEDED.max_completion_tokens)
+    })
+
+    test('createChatCompletion/uses-the-only-base-model-when-none-is-named', async () => {
+      expect((await client.ok('createChatCompletion', { body: { messages, ...GREEDY } })).model).not.toBe('')
+    })
+
+    test('createChatCompletion/gives-n-choices', async () => {
+      const { choices, usage } = await complete({ ...SEEDED, n: 3, return_token_ids: true })
+      expect(choices.map(choice => choice.index)).toEqual([0, 1, 2])
+      expect(choices.flatMap(choice => choice.token_ids!)).toHaveLength(usage!.completion_tokens!)
+    })
+
+    test('createChatCompletion/repeats-itself-with-the-same-seed', async () => {
+      const texts = async () => (await complete({ ...SEEDED, n: 2 })).choices.map(choice => choice.message.content)
+      expect(await texts()).toEqual(await texts())
+    })
+
+    test('createChatCompletion/is-greedy-at-temperature-0', async () => {
+      const text = async (seed: number) => (await complete({ ...GREEDY, seed })).choices[0]!.message.content
+      expect(await text(1)).toBe(await text(2))
+    })
+
+    test('createChatCompletion/ends-with-length-at-the-limit', async () => {
+      const few = (limits: object) => complete({ temperature: 0, return_token_ids: true, ...limits })
+      const whole = (await few({ max_completion_tokens: 12 })).choices[0]!.token_ids!
+      for (const limits of [{ max_completion_tokens: 1, max_tokens: 5 }, { max_tokens: 1 }]) {
+        const { choices, usage } = await few(limits)
+        expect(usage!.completion_tokens).toBe(1)
+        expect(choices[0]!.token_ids).toEqual(whole.slice(0, 1))
+        expect(choices[0]!.finish_reason).toBe(whole.length > 1 ? 'length' : 'stop')
+      }
+    })
+
+    test('createChatCompletion/cuts-at-a-stop-text', async () => {
+      const whole = (await complete(GREEDY)).choices[0]!.message.content!
+      const stop = whole.slice(1, 3)
+      const { choices } = await complete({ ...GREEDY, stop: [stop, 'never there'] })
+      expect(choices[0]).toMatchObject({
+        finish_reason: 'stop',
+        stop_reason: null,
+        message: { content: whole.slice(0, whole.indexOf(stop)) },
+      })
+    })
+
+    test('createChatCompletion/reports-logprobs-as-asked', async () => {
+      expect((await complete(GREEDY)).choices[0]!.logprobs).toBeNull()
+      const { choices, usage } = await complete({ ...GREEDY, logprobs: true, top_logprobs: 3 })
+      const content = choices[0]!.logprobs!.content!
+      expect(content).toHaveLength(usage!.completion_tokens!)
+      for (const { logprob, token, bytes, top_logprobs } of content) {
+        expect(logprob).toBeLessThanOrEqual(0)
+        expect(top_logprobs).toHaveLength(3)
+        // Greedy: the token is the most probable one.
+        expect(top_logprobs![0]).toMatchObject({ token, bytes })
+        expect(top_logprobs![0]!.logprob).toBeCloseTo(logprob, 5)
+      }
+      const text = Buffer.from(content.flatMap(({ bytes }) => bytes ?? [])).toString()
+      expect(text.startsWith(choices[0]!.message.content!)).toBe(true)
+    })
+
+    test('createChatCompletion/gives-a-trained-model-logprobs-and-token-ids-unasked', async () => {
+      const [choice] = (await complete({ ...SEEDED, model: uri() })).choices
+      expect(choice!.logprobs!.content).toHaveLength(choice!.token_ids!.length)
+      const quiet = await complete({ ...SEEDED, model: uri(), logprobs: false })
+      expect(quiet.choices[0]!.logprobs).toBeNull()
+    })
+
+    test('createChatCompletion/takes-every-form-of-a-model-uri', async () => {
+      const plain = (await complete(GREEDY)).choices[0]!.message.content
+      for (const model of [
+        uri(),
+        `${uri()}:step0`,
+        `${uri()}:latest`,
+        `${uri()}:v0`,
+        uri().replace(':///', '://'),
+        uri().replace(/^[a-z-]+:/, 'wandb-artifact:'),
+      ]) {
+        const completion = await complete({ ...GREEDY, model })
+        expect(completion.model).toBe(model)
+        expect(completion.choices[0]!.message.content, 'step 0 answers like the base model').toBe(plain)
+      }
+    })
+
+    test('createChatCompletion/does-not-find-an-unknown-model', async () => {
+      const names = [
+        `${runId}-none`,
+        `${uri()}:step9`,
+        `${uri()}-none`,
+        uriOf({ entity: foreignTeam, project, name: 'n' }),
+        '../tiny-chat',
+      ]
+      for (const model of names) expect((await refuse({ model }, 404)).error.param, model).toBe('model')
+      if (!target.secondApiKey) return
+      const as = { bearer: target.secondApiKey }
+      await client.refused('createChatCompletion', 404, { body: { ...base, model: uri() }, as })
+    })
+
+    test('createChatCompletion/accepts-null-for-every-nullable-default', async () => {
+      const keys = [
+        'model',
+        'temperature',
+        'top_p',
+        'top_k',
+        'min_p',
+        'seed',
+        'n',
+        'stop',
+        'stream',
+        'stream_options',
+        'logprobs',
+        'top_logprobs',
+        'tools',
+      ]
+      const nulls = Object.fromEntries(keys.map(key => [key, null]))
+      expect((await complete({ ...nulls, max_completion_tokens: 3 })).choices).toHaveLength(1)
+    })
+
+    test.each<[string, object, string]>([
+      ['top-logprobs-without-logprobs', { top_logprobs: 2 }, 'body.top_logprobs'],
+      ['stream-options-without-stream', { stream_options: { include_usage: true } }, 'body.stream_options'],
+      ['greedy-choices', { n: 2, temperature: 0 }, 'body.n'],
+      [
+        'both-ways-to-end-the-prompt',
+        { add_generation_prompt: true, continue_final_message: true },
+        'body.continue_final_message',
+      ],
+      ['a-priority', { priority: 1 }, 'body.priority'],
+      ['an-empty-list-of-messages', { messages: [] }, 'body.messages'],
+      ['a-tool-choice-other-than-none', { tool_choice: 'auto' }, 'body.tool_choice'],
+      ['beam-search', { use_beam_search: true }, 'body.use_beam_search'],
+      ['a-penalty', { frequency_penalty: 0.5 }, 'body.frequency_penalty'],
+      ['a-response-format', { response_format: { type: 'json_object' } }, 'body.response_format'],
+      [
+        'an-image',
+        { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'x' } }] }] },
+        'body.messages.0',
+      ],
+      ['a-limit-beyond-the-context', { max_completion_tokens: 100_000_000 }, 'body.max_completion_tokens'],
+    ])('createChatCompletion/refuses-%s', async (_, more, place) => {
+      const refusal = await refuse(more)
+      const places = (refusal.detail as { loc: string[] }[]).map(({ loc }) => loc.join('.'))
+      expect(
+        places.some(found => found === place || found.startsWith(`${place}.`)),
+        places.join(),
+      ).toBe(true)
+    })
+
+    test('createChatCompletion/refuses-a-prompt-beyond-the-context', async () => {
+      const { data } = await client.ok('listRouterModels')
+      const tokens = data.find(model => model.id === target.baseModel)!.context_length
+      const content = 'hello '.repeat(tokens + 1)
+      const [detail] = (await refuse({ messages: [{ role: 'user', content }] })).detail as { loc: string[] }[]
+      expect(detail!.loc.slice(0, 2)).toEqual(['body', 'messages'])
+    })
+
+    test('createChatCompletion/takes-content-in-parts', async () => {
+      const parts = [
+        { type: 'text', text: 'Say ' },
+        { type: 'text', text: 'hello.' },
+      ]
+      expect((await complete({ ...GREEDY, messages: [{ role: 'user', content: parts }] })).choices).toHaveLength(1)
+    })
+
+    test('createChatCompletion/takes-the-project-header-under-both-names', async () => {
+      const send = (headers: Record<string, string>, status: number) =>
+        client
+          .call('createChatCompletion', { body: { ...base, ...GREEDY }, headers, bad: status === 422 })
+          .then(answer => expect(answer.status).toBe(status))
+      await send({ 'vendor-project': `${home.entity}/${project}` }, 200)
+      await send({ 'openai-project': `${home.entity}/${project}` }, 200)
+      await send({ 'openai-project': 'proj_123' }, 200)
+      await send({ 'vendor-project': `${foreignTeam}/p` }, 403)
+      await send({ 'vendor-project': 'no slash' }, 422)
+      await client.refused('createChatCompletionSlash', 403, {
+        body: base,
+        headers: { 'vendor-project': `${foreignTeam}/p` },
+      })
+      await client.refused('listInferenceModels', 403, { headers: { 'vendor-project': `${foreignTeam}/p` } })
+      await client.refused('listInferenceModels', 422, { headers: { 'vendor-project': 'no slash' } })
+    })
+
+    test('createChatCompletionSlash/is-its-twin', async () => {
+      const body = { ...base, ...SEEDED, n: 2 }
+      const texts = ({ choices }: { choices: { message: { content?: string | null } }[] }) =>
+        choices.map(choice => choice.message.content)
+      expect(texts(await client.ok('createChatCompletionSlash', { body }))).toEqual(
+        texts(await client.ok('createChatCompletion', { body })),
+      )
+      const streams = [await streamChat(body), await streamChat(body, { id: 'createChatCompletionSlash' })]
+      expect(streams[1]!.texts).toEqual(streams[0]!.texts)
+    })
+
+    test('the-inference-address/has-chat-and-models', async () => {
+      expect((await complete(GREEDY, { inference: true })).choices).toHaveLength(1)
+      const { data } = await client.ok('listInferenceModels', { inference: true })
+      const entry = { id: `${uri()}:step0`, owned_by: 'system', root: target.baseModel }
+      expect(data).toContainEqual(expect.objectContaining(entry))
+    })
+  })
+})

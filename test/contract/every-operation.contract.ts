@@ -1,0 +1,171 @@
+/** Checks that are the same for every operation, derived from the contract. */
+import { describe, expect, test } from 'vitest'
+import { toBadBodies, toBadParameters } from '../../src/contract/bad-requests.ts'
+import type { CallOptions, Credentials, OperationId, Refusal } from '../../src/contract/client.ts'
+import type { Operation } from '../../src/spec/document.ts'
+import { operations } from '../../src/spec/document.ts'
+import { goodRequest } from './good-requests.ts'
+import { client, target } from './setup.ts'
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+const SCHEMES = { bearer: 'Bearer', basic: 'Basic' }
+
+function locationsOf(refusal: Refusal): string[] {
+  return Array.isArray(refusal.detail) ? refusal.detail.map(({ loc }) => loc.join('.')) : []
+}
+
+/** The good request with some of its path, query or headers replaced. */
+function withParameter(
+  good: CallOptions,
+  place: 'path' | 'query' | 'header',
+  name: string,
+  value: string,
+): CallOptions {
+  const key = place === 'header' ? 'headers' : place
+  return { ...good, [key]: { ...good[key], [name]: value } }
+}
+
+async function expectUnauthorized(operation: Operation, as: Credentials): Promise<void> {
+  const id = operation.operationId as OperationId
+  const answer = await client.call(id, { ...goodRequest(id), as, bad: true })
+  expect(answer.status).toBe(401)
+  // A mock has one example for all operations.
+  const schemes = target.isMock ? [] : operation.security
+  for (const scheme of schemes) expect(answer.headers.get('www-authenticate')).toContain(SCHEMES[scheme])
+}
+
+describe.each(operations.map(operation => [operation.operationId, operation] as const))(
+  '%s',
+  (operationId, operation) => {
+    const id = operationId as OperationId
+    const isPublic = operation.security.length === 0
+    const takesJson = operation.requestBody?.content.has('application/json') ?? false
+
+    test(`${id}/accepts-a-good-request`, async () => {
+      const { status, text } = await client.call(id, goodRequest(id))
+      expect([200, 400, 404], text).toContain(status)
+      if (target.isMock) expect(status).toBe(200)
+    })
+
+    if (!isPublic)
+      describe('credentials', () => {
+        test(`${id}/rejects-missing-credentials`, () => expectUnauthorized(operation, 'none'))
+
+        describe.skipIf(target.isMock)('which a mock cannot tell apart', () => {
+          test(`${id}/rejects-a-wrong-key`, async () => {
+            for (const scheme of operation.security) {
+              await expectUnauthorized(
+                operation,
+                scheme === 'bearer' ? { bearer: 'no-such-key' } : { basic: 'api:no-such-key' },
+              )
+            }
+          })
+
+          test(`${id}/rejects-other-schemes`, async () => {
+            await expectUnauthorized(operation, { authorization: target.apiKey })
+            await expectUnauthorized(operation, { authorization: `Digest ${target.apiKey}` })
+            await expectUnauthorized(operation, { authorization: 'Basic !' })
+            if (!operation.security.includes('basic')) await expectUnauthorized(operation, { basic: target.basic })
+          })
+
+          if (takesJson)
+            test(`${id}/judges-credentials-before-the-body`, async () => {
+              const { path } = goodRequest(id)
+              const request = {
+                path: path ?? {},
+                raw: '{',
+                headers: { 'content-type': 'application/json' },
+                as: 'none' as const,
+              }
+              await client.refused(id, 401, { ...request, bad: true })
+            })
+
+          test(`${id}/takes-the-scheme-in-any-case`, async () => {
+            const authorization = operation.security.includes('bearer') ? `bEARER ${target.apiKey}` : ''
+            const { status } = await client.call(id, { ...goodRequest(id), as: { authorization } })
+            expect(status).not.toBe(401)
+          })
+        })
+      })
+
+    describe.skipIf(target.isMock)('what a mock answers in a form of its own', () => {
+      test(`${id}/rejects-other-methods`, async () => {
+        const declared = operations.filter(({ path }) => path === operation.path).map(({ method }) => method)
+        const path = goodRequest(id).path ?? {}
+        const url =
+          target.baseUrl + operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name]!))
+        for (const method of METHODS.filter(method => !declared.includes(method))) {
+          const { status, headers } = await client.request(url, { method, bad: true })
+          expect(status, method).toBe(405)
+          const allowed = (headers.get('allow') ?? '').split(/,\s*/).filter(one => one !== 'HEAD' && one !== 'OPTIONS')
+          expect(allowed.toSorted()).toEqual(declared.toSorted())
+        }
+      })
+
+      if (operation.requestBody)
+        test(`${id}/rejects-other-media-types`, async () => {
+          const { path } = goodRequest(id)
+          for (const type of ['text/plain', 'application/xml', 'application/json; charset=utf-16']) {
+            await client.refused(id, 415, { path: path ?? {}, raw: '{}', headers: { 'content-type': type } })
+          }
+        })
+
+      if (takesJson)
+        test(`${id}/rejects-text-that-is-not-json`, async () => {
+          const { path } = goodRequest(id)
+          const send = (raw: string | Uint8Array<ArrayBuffer>) =>
+            client.refused(id, 422, { path: path ?? {}, raw, headers: { 'content-type': 'application/json' } })
+          expect(await send('{"a": 1,}')).toMatchObject({ detail: [{ loc: ['body', '8'], type: 'json_invalid' }] })
+          expect(await send(new Uint8Array([0x22, 0xff, 0x22]))).toMatchObject({
+            detail: [{ loc: ['body', '1'], type: 'json_invalid' }],
+          })
+          expect(await send('['.repeat(10_000))).toMatchObject({ detail: [{ type: 'json_invalid' }] })
+        })
+
+      if (operation.requestBody?.required && takesJson)
+        test(`${id}/rejects-a-missing-body`, async () => {
+          const { path } = goodRequest(id)
+          const refusal = await client.refused(id, 422, { path: path ?? {} })
+          expect(refusal.detail).toEqual([{ loc: ['body'], msg: expect.any(String), type: 'missing' }])
+        })
+    })
+
+    if (takesJson)
+      test(`${id}/rejects-bad-bodies`, async () => {
+        const good = goodRequest(id)
+        const bad = toBadBodies(operation, good.body).filter(({ isSubtle }) => !(target.isMock && isSubtle))
+        expect(good.body === undefined || bad.length > 0).toBe(true)
+        for (const { name, body, loc } of bad) {
+          const refusal = await client
+            .refused(id, 422, { ...good, body })
+            .catch(error => expect.fail(`${name}: ${error.message}`))
+          if (!target.isMock) expect(locationsOf(refusal), name).toContain(loc.join('.'))
+        }
+      })
+
+    if (toBadParameters(operation).length > 0)
+      test(`${id}/rejects-bad-parameters`, async () => {
+        const good = goodRequest(id)
+        for (const { name, in: place, parameter, value, isSubtle } of toBadParameters(operation)) {
+          if (target.isMock && isSubtle) continue
+          const options = withParameter(good, place, parameter, value)
+          const refusal = await client
+            .refused(id, 422, options)
+            .catch(error => expect.fail(`${name}: ${error.message}`))
+          if (!target.isMock) expect(locationsOf(refusal), name).toContain(`${place}.${parameter}`)
+        }
+      })
+
+    if (takesJson && !target.isMock)
+      test(`${id}/ignores-unknown-keys`, async () => {
+        const good = goodRequest(id)
+        if (Array.isArray(good.body) || good.body === undefined) return
+        const expected = await client.call(id, good)
+        const { status } = await client.call(id, {
+          ...good,
+          body: { ...(good.body as object), 'x-unknown': { a: [1] } },
+        })
+        expect(status).toBe(expected.status)
+      })
+  },
+)

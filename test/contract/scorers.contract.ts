@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'vitest'
+import { checkPages } from './pages.ts'
+import { client, foreignTeam, home, onCleanup, runId, target } from './setup.ts'
+
+describe.skipIf(target.isMock)('Scorers, which a mock does not keep', () => {
+  const space = (project = runId) => ({ entity: home.entity, project })
+  const named = (name: string) => ({ ...space(), object_id: `${runId}-${name}` })
+
+  async function createScorer(name: string, content: object = {}, project = runId) {
+    const object_id = `${runId}-${name}`
+    const scorer = await client.ok('createScorer', { path: space(project), body: { object_id, ...content } })
+    onCleanup(() => client.call('deleteScorer', { path: { ...space(project), object_id } }))
+    return scorer
+  }
+
+  const remove = (name: string, query: Record<string, string | string[]> = {}, body?: string[]) =>
+    client.ok('deleteScorer', { path: named(name), query, ...(body ? { body } : {}) })
+
+  async function createVersions(name: string, count: number): Promise<string[]> {
+    const digests: string[] = []
+    for (let index = 0; index < count; index++) digests.push((await createScorer(name, { index })).digest)
+    return digests
+  }
+
+  async function isThere(name: string, digest: string): Promise<boolean> {
+    return (await client.call('getScorer', { path: { ...named(name), digest } })).status === 200
+  }
+
+  test('createScorer/keeps-every-key', async () => {
+    const scorer = await createScorer('kept', {
+      name: 'Kept',
+      score_op: { type: 'exact', values: [1, null] },
+      digest: 'mine',
+      version_index: 9,
+    })
+    expect(scorer).toMatchObject({
+      version_index: 0,
+      name: 'Kept',
+      description: null,
+      score_op: { type: 'exact', values: [1, null] },
+    })
+    expect(scorer.digest).not.toBe('mine')
+    expect(await client.ok('getScorer', { path: { ...named('kept'), digest: scorer.digest } })).toEqual(scorer)
+  })
+
+  test('createScorer/gives-the-same-content-the-same-version', async () => {
+    const first = await createScorer('same', { a: 1, b: 2 })
+    expect(await createScorer('same', { b: 2, a: 1 })).toEqual(first)
+    const second = await createScorer('same', { a: 1, b: 3 })
+    expect(second.version_index).toBe(1)
+    expect(second.digest).not.toBe(first.digest)
+  })
+
+  test('deleteScorer/without-digests-deletes-all-versions', async () => {
+    const digests = await createVersions('all', 3)
+    expect(await remove('all')).toEqual({ num_deleted: 3 })
+    for (const digest of digests) expect(await isThere('all', digest)).toBe(false)
+    await client.refused('deleteScorer', 404, { path: named('all') })
+  })
+
+  test('deleteScorer/deletes-the-given-digests-in-every-form', async () => {
+    const [a, b, c, d, e, f, g] = (await createVersions('forms', 7)) as [
+      string,
+      string,
+      string,
+      string,
+      string,
+      string,
+      string,
+    ]
+    expect(await remove('forms', { digests: [a, b, a] })).toEqual({ num_deleted: 2 })
+    expect(await remove('forms', { digests: `${c},${d}` })).toEqual({ num_deleted: 2 })
+    expect(await remove('forms', { 'digests[]': e })).toEqual({ num_deleted: 1 })
+    expect(await remove('forms', {}, [f])).toEqual({ num_deleted: 1 })
+    expect(await isThere('forms', g)).toBe(true)
+    expect(await remove('forms', { digests: '' })).toEqual({ num_deleted: 1 })
+  })
+
+  test('deleteScorer/is-all-or-nothing', async () => {
+    const [a, b] = (await createVersions('nothing', 2)) as [string, string]
+    await client.refused('deleteScorer', 404, { path: named('nothing'), query: { digests: [a, 'no-such-digest'] } })
+    expect([await isThere('nothing', a), await isThere('nothing', b)]).toEqual([true, true])
+    await remove('nothing', { digests: a })
+    await client.refused('deleteScorer', 404, { path: named('nothing'), query: { digests: [a, b] } })
+    expect(await isThere('nothing', b)).toBe(true)
+  })
+
+  test('deleteScorer/takes-at-most-100-digests', async () => {
+    const digests = Array.from({ length: 101 }, (_, index) => `d${index}`)
+    await client.refused('deleteScorer', 422, { path: named('many'), query: { digests } })
+    await client.refused('deleteScorer', 422, { path: named('many'), body: digests })
+    await client.refused('deleteScorer', 404, { path: named('many'), query: { digests: digests.slice(1) } })
+  })
+
+  test('createScorer/makes-a-new-version-of-deleted-content', async () => {
+    const first = await createScorer('revived', { a: 1 })
+    await remove('revived')
+    const second = await createScorer('revived', { a: 1 })
+    expect(second.version_index).toBe(1)
+    expect(second.id).not.toBe(first.id)
+  })
+
+  test('listScorers/follows-the-laws-of-pages', async () => {
+    for (let index = 0; index < 5; index++) await createScorer('listed', { index }, `${runId}-list`)
+    await checkPages('listScorers', { path: space(`${runId}-list`) }, 5)
+    await client.ok('deleteScorer', { path: { ...space(`${runId}-list`), object_id: `${runId}-listed` } })
+    expect((await client.ok('listScorers', { path: space(`${runId}-list`) })).data).toEqual([])
+  })
+
+  test('every-scorer-operation/takes-bearer-as-well', async () => {
+    const as = { bearer: target.apiKey }
+    const { digest } = await createScorer('bearer')
+    await client.ok('getScorer', { path: { ...named('bearer'), digest }, as })
+    await client.ok('listScorers', { path: space(), as })
+    await client.ok('createScorer', { path: space(), body: { object_id: `${runId}-bearer` }, as })
+    await client.ok('deleteScorer', { path: named('bearer'), as })
+  })
+
+  test('basic-credentials/do-not-depend-on-the-user-name', async () => {
+    const password = target.basic.slice(target.basic.indexOf(':') + 1)
+    for (const user of ['api', '', 'someone else'])
+      await client.ok('listScorers', { path: space(), as: { basic: `${user}:${password}` } })
+  })
+
+  test('a-foreign-team/is-403-whether-or-not-it-exists', async () => {
+    const path = { entity: foreignTeam, project: runId, object_id: 'a', digest: 'b' }
+    for (const id of ['listScorers', 'deleteScorer', 'getScorer'] as const) await client.refused(id, 403, { path })
+    await client.refused('createScorer', 403, { path, body: { object_id: 'a' } })
+  })
+
+  test('getScorer/does-not-find-another-digest', async () => {
+    await createScorer('found')
+    await client.refused('getScorer', 404, { path: { ...named('found'), digest: 'no-such-digest' } })
+  })
+})

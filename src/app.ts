@@ -24,7 +24,7 @@ import { validateRequest } from './spec/validate.ts'
 import type { Principal } from './storage/keys.ts'
 
 const PROJECT_HEADER = 'vendor-project'
-const REQUEST_ID = /^[\w.:-]{1,128}$/
+const REQUEST_ID = /^[\w.-]{1,128}$/
 /** Time to receive the head and the whole of a request, in milliseconds: a large upload takes its time. */
 const HEADERS_TIMEOUT_MS = 30_000
 /** Characters of one part of a path, decoded: more than any name or file path of the contract has. */
@@ -49,7 +49,9 @@ export async function createApp(service: Service, handlers: Handlers = ownHandle
   const { settings, log } = service
   const fastify: FastifyInstance = Fastify({
     loggerInstance: log as FastifyBaseLogger,
-    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    // One logger for all requests: lines that need the request's id say it, and most requests have one line.
+    childLoggerFactory: logger => logger,
+    logController: new LogController({ disableRequestLogging: true }),
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     bodyLimit: Number.MAX_SAFE_INTEGER,
@@ -120,7 +122,7 @@ function registerOperation(
       // Comes at the end of every reply, and where the client goes away before it, when onResponse does not.
       reply.raw.once('close', () => {
         leave()
-        if (!reply.raw.writableFinished) request.log.info({ operationId }, 'the client went away')
+        if (!reply.raw.writableFinished) request.log.info({ requestId: request.id, operationId }, 'the client went away')
       })
     },
     onResponse: (request, reply, done) => {
@@ -216,7 +218,7 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
   const answer = toApiError(error)
   const { operationId } = request.routeOptions.config
   // Whoever went away gets no answer: what broke is their connection.
-  if (answer.status >= 500 && !reply.raw.destroyed) request.log.error({ operationId, error }, 'failed to answer')
+  if (answer.status >= 500 && !reply.raw.destroyed) request.log.error({ requestId: request.id, operationId, error }, 'failed to answer')
   // What is still to come of the body must not stand in the way of the connection's next request.
   request.raw.unpipe().resume()
   return reply

@@ -37,7 +37,7 @@ export class ApiError extends Error {
     status: ErrorStatus,
     code: string,
     message: string,
-    more: { param?: string; detail?: ValidationDetail[]; headers?: Record<string, string> } = {},
+    more: { param?: string | undefined; detail?: ValidationDetail[]; headers?: Record<string, string> } = {},
   ) {
     super(message)
     this.status = status
@@ -67,8 +67,8 @@ export function invalidValue(loc: string[], msg: string, type = 'value_error'): 
   return invalid([{ loc, msg, type }])
 }
 
-export function notFound(what: string, code = 'not_found'): ApiError {
-  return new ApiError(404, code, `${what} does not exist`)
+export function notFound(what: string, code = 'not_found', param?: string): ApiError {
+  return new ApiError(404, code, `${what} does not exist`, { param })
 }
 
 const RETRY_AFTER_SECONDS = '2'

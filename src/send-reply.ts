@@ -32,7 +32,7 @@ export async function sendReply(
   if (answer.events) {
     const onFailure = (error: unknown) => {
       const { operationId } = operation
-      if (!reply.raw.destroyed) request.log.error({ operationId, error }, 'a stream failed')
+      if (!reply.raw.destroyed) request.log.error({ requestId: request.id, operationId, error }, 'a stream failed')
       return { error: toApiError(error).toBody().error }
     }
     reply.type('text/event-stream').header('cache-control', 'no-cache').header('x-accel-buffering', 'no')

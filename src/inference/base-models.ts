@@ -5,7 +5,11 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { components } from '../../generated/schema.d.ts'
-import { packageRoot } from '../spec/document.ts'
+import { SettingError } from '../config.ts'
+import { createExplanation } from '../spec/compile-schema.ts'
+import { operationById, packageRoot } from '../spec/document.ts'
+import { toValidationDetails } from '../spec/validation-detail.ts'
+import { isObject } from '../training/json-values.ts'
 
 type RouterModel = components['schemas']['RouterModel']
 
@@ -30,16 +34,18 @@ export const DEFAULT_BASE_MODEL = 'tiny-chat'
 /** The learning rate of models that name none of their own (api-surface: decisions). */
 const DEFAULT_LEARNING_RATE = 5e-6
 const DEFAULT_CONTEXT_LENGTH = 2048
+const NO_PRICING = { prompt: '0', completion: '0', image: '0', request: '0', input_cache_read: '0' }
+const BUILT_IN_FOLDER = join(packageRoot, 'generated', DEFAULT_BASE_MODEL)
 
 /** What `trainyard.json` in a model's folder may say: its router entry, each field optional, and its learning rate. */
 type ModelCard = Partial<RouterModel> & { default_learning_rate?: number }
 
 /**
  * Reads the base models of this deployment. A folder may stand one level deeper, under its owner's name, as on model hubs.
- * Throws when a card or a config is not JSON.
+ * Throws a SettingError that names the file where a card or a config cannot be read.
  */
 export function readBaseModels(modelsDir: string): BaseModels {
-  const builtIn = readBaseModel(DEFAULT_BASE_MODEL, join(packageRoot, 'generated', DEFAULT_BASE_MODEL))
+  const builtIn = readBaseModel(DEFAULT_BASE_MODEL, BUILT_IN_FOLDER)
   const own = modelsDir ? findModelFolders(resolve(modelsDir)) : []
   return new Map(
     [builtIn, ...own.map(({ name, folder }) => readBaseModel(name, folder))].map(model => [model.name, model]),
@@ -48,52 +54,67 @@ export function readBaseModels(modelsDir: string): BaseModels {
 
 function findModelFolders(root: string): { name: string; folder: string }[] {
   return readdirSync(root, { withFileTypes: true })
-    .filter(entry => !entry.name.startsWith('.') && statSync(join(root, entry.name)).isDirectory())
+    .filter(entry => !entry.name.startsWith('.') && isFolder(join(root, entry.name)))
     .flatMap(({ name }) => {
       const folder = join(root, name)
       if (existsSync(join(folder, 'config.json'))) return [{ name, folder }]
       return readdirSync(folder)
-        .filter(inner => existsSync(join(folder, inner, 'config.json')))
+        .filter(inner => !inner.startsWith('.') && existsSync(join(folder, inner, 'config.json')))
         .map(inner => ({ name: `${name}/${inner}`, folder: join(folder, inner) }))
     })
     .sort((one, other) => (one.name < other.name ? -1 : 1))
 }
 
+/** A link that leads nowhere is none. */
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
 function readBaseModel(name: string, folder: string): BaseModel {
-  const card = readJson<ModelCard>(join(folder, 'trainyard.json')) ?? {}
+  const cardFile = join(folder, 'trainyard.json')
+  const card = readJson<ModelCard>(cardFile) ?? {}
   const config = readJson<{ max_position_embeddings?: number }>(join(folder, 'config.json')) ?? {}
   const { default_learning_rate, ...entry } = card
   const contextLength = entry.context_length ?? config.max_position_embeddings ?? DEFAULT_CONTEXT_LENGTH
   const created = entry.created ?? Math.floor(statSync(folder).mtimeMs / 1000)
-  return {
+  const defaultLearningRate = default_learning_rate ?? DEFAULT_LEARNING_RATE
+  const router = {
     name,
-    folder,
+    input_modalities: ['text'],
+    output_modalities: ['text'],
+    max_output_length: contextLength,
+    supported_sampling_parameters: ['temperature', 'top_p', 'top_k', 'stop', 'seed'],
+    supported_features: [],
+    datacenters: [],
+    deprecation_date: null,
+    ...entry,
+    id: name,
     created,
-    contextLength,
-    defaultLearningRate: default_learning_rate ?? DEFAULT_LEARNING_RATE,
-    router: {
-      name,
-      input_modalities: ['text'],
-      output_modalities: ['text'],
-      max_output_length: contextLength,
-      pricing: { prompt: '0', completion: '0', image: '0', request: '0', input_cache_read: '0' },
-      supported_sampling_parameters: ['temperature', 'top_p', 'top_k', 'stop', 'seed'],
-      supported_features: [],
-      datacenters: [],
-      deprecation_date: null,
-      ...entry,
-      id: name,
-      created,
-      context_length: contextLength,
-    },
+    context_length: contextLength,
+    pricing: { ...NO_PRICING, ...entry.pricing },
+  }
+  if (folder !== BUILT_IN_FOLDER) checkCard(cardFile, router, defaultLearningRate)
+  return { name, folder, created, contextLength, defaultLearningRate, router }
+}
+
+/** The entry is given to everybody as it is, so it must be what the contract says. */
+function checkCard(file: string, router: RouterModel, learningRate: unknown): void {
+  const { components } = operationById('listRouterModels')
+  const errors = createExplanation({ $ref: '#/components/schemas/RouterModel' }, components)(router, true)
+  const [fault] = toValidationDetails(errors, [])
+  if (fault) throw new SettingError(`${file}: ${fault.loc.join('.')}: ${fault.msg}`)
+  if (typeof learningRate !== 'number' || !(learningRate > 0)) {
+    throw new SettingError(`${file}: default_learning_rate: must be a number above 0`)
   }
 }
 
-function readJson<Value>(file: string): Value | null {
+function readJson<Value extends object>(file: string): Value | null {
   if (!existsSync(file)) return null
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as Value
+    const value: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    if (!isObject(value)) throw new TypeError('it is no object')
+    return value as Value
   } catch (error) {
-    throw new Error(`${file} is not JSON: ${(error as Error).message}`)
+    throw new SettingError(`${file} must hold a JSON object: ${(error as Error).message}`)
   }
 }

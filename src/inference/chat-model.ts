@@ -26,7 +26,7 @@ export interface ChatModel {
 export async function findChatModel(context: Context, name: string | null | undefined): Promise<ChatModel> {
   const baseModel = context.baseModels.get(name || DEFAULT_BASE_MODEL)
   if (baseModel) return { baseModel, adapter: null }
-  const missing = () => notFound(`The model ${name}`, 'model_not_found')
+  const missing = () => notFound(`The model ${name}`, 'model_not_found', 'model')
   const uri = parseArtifactUri(name!, context.settings.artifactScheme)
   if (!uri || !context.principal.teams.has(uri.entity)) throw missing()
   const version = await findArtifactVersion(context.database, uri, uri.version ?? LATEST)

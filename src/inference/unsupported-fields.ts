@@ -3,16 +3,16 @@ import { invalidValue } from '../errors.ts'
 import { operationById, resolveSchema, type SchemaObject } from '../spec/document.ts'
 
 /** The chat fields that the contract marks `x-supported: false`, with the value that means nothing is asked. */
-const unsupported: { name: string; fallback: unknown }[] = readUnsupported()
+const unsupported: ReadonlyMap<string, { fallback: unknown }> = readUnsupported()
 
 /**
  * Throws a 422 `not_supported` for a declared field without effect that asks for something: a value other than its default, null or an
  * empty list or object.
  */
 export function refuseUnsupported(request: Record<string, unknown>): void {
-  for (const { name, fallback } of unsupported) {
-    const value = request[name]
-    if (value === undefined || value === null || isEmpty(value) || isDeepStrictEqual(value, fallback)) continue
+  for (const [name, value] of Object.entries(request)) {
+    const field = unsupported.get(name)
+    if (!field || value === null || isEmpty(value) || isDeepStrictEqual(value, field.fallback)) continue
     throw invalidValue(['body', name], `${name} is not supported yet: leave it out or at its default`, 'not_supported')
   }
 }
@@ -24,7 +24,7 @@ function isEmpty(value: unknown): boolean {
 function readUnsupported() {
   const { requestBody, components } = operationById('createChatCompletion')
   const schema = resolveSchema(requestBody!.content.get('application/json')!.schema!, components) as SchemaObject
-  return Object.entries(schema.properties as Record<string, SchemaObject>)
-    .filter(([, property]) => property['x-supported'] === false)
-    .map(([name, property]) => ({ name, fallback: property.default }))
+  const properties = Object.entries(schema.properties as Record<string, SchemaObject>)
+  const names = properties.filter(([, property]) => property['x-supported'] === false)
+  return new Map(names.map(([name, property]) => [name, { fallback: property.default }]))
 }

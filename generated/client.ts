@@ -44,6 +44,7 @@ const plans = {
   getArtifactFile: { id: 'getArtifactFile', method: 'get', route: '/v1/preview/artifacts/{entity}/{project}/{name}/versions/{version}/files/{path}', path: ['entity', 'project', 'name', 'version', 'path'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
   addArtifactAlias: { id: 'addArtifactAlias', method: 'put', route: '/v1/preview/artifacts/{entity}/{project}/{name}/versions/{version}/aliases/{alias}', path: ['entity', 'project', 'name', 'version', 'alias'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
   deleteArtifactAlias: { id: 'deleteArtifactAlias', method: 'delete', route: '/v1/preview/artifacts/{entity}/{project}/{name}/versions/{version}/aliases/{alias}', path: ['entity', 'project', 'name', 'version', 'alias'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  getUsage: { id: 'getUsage', method: 'get', route: '/v1/preview/usage', path: [], query: ['entity', 'project', 'model', 'from', 'to', 'after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
   listScorers: { id: 'listScorers', method: 'get', route: '/v2/{entity}/{project}/scorers', path: ['entity', 'project'], query: ['after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
   createScorer: { id: 'createScorer', method: 'post', route: '/v2/{entity}/{project}/scorers', path: ['entity', 'project'], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
   deleteScorer: { id: 'deleteScorer', method: 'delete', route: '/v2/{entity}/{project}/scorers/{object_id}', path: ['entity', 'project', 'object_id'], query: ['digests'], body: 'value', bodyRequired: false, files: [], security: 'bearer' },
@@ -94,22 +95,86 @@ export const createClient = (settings: ClientSettings) => {
      * body. On a trained model, named by the URI of its artifact, every choice carries `logprobs` and `token_ids` unless the request says
      * `logprobs: false`, so that it can be handed back in a trajectory as it is.
      *
-     * **Fields with an effect:** `messages`, `model`, `max_completion_tokens`, `max_tokens`, `temperature`, `top_p`, `top_k`, `min_p`,
-     * `seed`, `n`, `stop`, `logprobs`, `top_logprobs`, `stream`, `stream_options`, `tools`, `tool_choice`, `return_token_ids` and `user`.
-     * The others are marked `x-supported: false`: one set to anything but its default, null or an empty list or object is a 422 of the
-     * type `not_supported`, never ignored. Unknown keys are ignored.
+     * **Fields.** Each has the effect that its own description tells in full. What a text model on one machine cannot do is refused by
+     * name, never ignored. Unknown keys are ignored.
+     *
+     * | Field | Default | Effect |
+     * |---|---|---|
+     * | `messages` | - | the conversation; roles, parts, tool calls and choices go through the chat template |
+     * | `model` | the default base model | base model by id, or trained model by the URI of its artifact |
+     * | `max_completion_tokens` | rest of the context | most tokens of each choice |
+     * | `max_tokens` | - | the same, deprecated; yields to `max_completion_tokens` |
+     * | `min_tokens` | 0 | tokens before anything but a limit ends a choice |
+     * | `n` | 1 | number of choices, or beam width |
+     * | `temperature` | 1 | divides the logits; 0 is greedy |
+     * | `top_p` | 1 | fewest most probable tokens that reach this probability |
+     * | `top_k` | all | so many most probable tokens |
+     * | `min_p` | 0 | tokens of at least this share of the best one's probability |
+     * | `frequency_penalty` | 0 | taken from a logit for each earlier time in the text |
+     * | `presence_penalty` | 0 | taken from a logit once when the token is in the text |
+     * | `repetition_penalty` | 1 | weakens logits of tokens in the prompt and the text |
+     * | `logit_bias` | none | added to logits, by token id, clamped to -100 to 100 |
+     * | `allowed_token_ids` | all | nothing else is drawn |
+     * | `bad_words` | none | texts that are never completed |
+     * | `seed` | random | the same draws again, whatever else runs |
+     * | `use_beam_search` | false | best `n` sequences instead of draws |
+     * | `length_penalty` | 1 | exponent of the length in a beam's score |
+     * | `stop` | none | texts that end a choice |
+     * | `stop_token_ids` | none | tokens that end a choice, told by `stop_reason` |
+     * | `include_stop_str_in_output` | false | the stop text stays in the content |
+     * | `ignore_eos` | false | the end of turn does not end a choice |
+     * | `repetition_detection` | off | a repeated pattern ends a choice, `finish_reason` `repetition` |
+     * | `response_format` | text | content is JSON, or JSON of a schema |
+     * | `structured_outputs` | none | content follows a JSON schema, expression, choice, grammar or structural tag |
+     * | `skip_special_tokens` | true | special tokens are not in the content |
+     * | `spaces_between_special_tokens` | true | spaces around special tokens that are |
+     * | `tools` | none | functions that the template shows |
+     * | `tool_choice` | none | only `none`: no calls are made |
+     * | `parallel_tool_calls` | true | nothing, since no calls are made |
+     * | `reasoning_effort` | none | variable of the template |
+     * | `include_reasoning` | true | false hides `reasoning`, log-probabilities and token ids |
+     * | `documents` | none | variable of the template |
+     * | `chat_template` | the model's | replaces the template, where the operator trusts requests |
+     * | `chat_template_kwargs` | none | further variables of the template |
+     * | `add_generation_prompt` | true | opens the assistant's turn; false keeps the last message's role |
+     * | `continue_final_message` | false | the last message goes on |
+     * | `add_special_tokens` | false | the tokenizer's special tokens on top of the template's |
+     * | `truncate_prompt_tokens` | none | keeps the end of a long prompt |
+     * | `echo` | false | the last message's content comes first |
+     * | `logprobs` | false; true on trained models | log-probability of each token |
+     * | `top_logprobs` | 0 | alternatives to each token |
+     * | `prompt_logprobs` | none | log-probabilities of the prompt, and alternatives |
+     * | `return_tokens_as_token_ids` | false | tokens as `token_id:<id>` |
+     * | `return_token_ids` | false | `prompt_token_ids` and `token_ids` |
+     * | `stream` | false | events instead of one body |
+     * | `stream_options` | none | usage at the end, or in every chunk |
+     * | `request_id` | random | end of the reply's `id` |
+     * | `cache_salt` | none | shares cached prompts only with the same salt |
+     * | `priority` | 0 | lower goes first, where the operator schedules by priority; else a 422 |
+     * | `user` | none | nothing |
+     * | `engine_xargs` | none | any name is a 422 |
+     * | `kv_transfer_params` | none | anything in it is a 422 |
+     * | `mm_processor_kwargs` | none | anything in it is a 422 |
+     *
+     * **The order of rules for a token.** First what may come at all: the form of the text, `allowed_token_ids`, `bad_words`; then
+     * `logit_bias`, penalties, `temperature`, `min_p`, `top_k`, `top_p`. Log-probabilities are those of the model, before all of it.
      *
      * **Rules between fields**, each a 422: `top_logprobs` above 0 needs `logprobs` sent as true, also where they are on by default;
-     * `stream_options` needs `stream` true; `n` above 1 needs a temperature above 0; `add_generation_prompt` and
-     * `continue_final_message` are not both sent as true; a `priority` other than 0 needs priority scheduling; and the prompt has to leave room
-     * for at least one token of the model's context, and for `max_completion_tokens` when it is sent.
+     * `prompt_logprobs` above 0 is not streamed; `stream_options` needs `stream` true; `n` above 1 needs a temperature above 0 or
+     * `use_beam_search`; `min_tokens` is at most `max_completion_tokens`; `add_generation_prompt` and `continue_final_message` are not both
+     * sent as true; `structured_outputs` has exactly one rule, and none beside a `response_format` other than `text`;
+     * `repetition_detection` has a `min_pattern_size` of at most `max_pattern_size` and counts from 2; a `priority` other than 0 needs
+     * priority scheduling; a template needs the operator's trust; token ids are within the vocabulary; and the prompt has to leave room
+     * for at least one token of the model's context, for `max_completion_tokens` when it is sent, and for `min_tokens`.
      *
-     * **The stream.** Each event is a line `data: ` with one JSON object. First comes, for each choice, a chunk with the role and an empty content,
-     * the very first of them with `prompt_token_ids`; then chunks with text, log-probabilities and token ids; then for each choice one chunk
-     * with a `finish_reason`, which may bring the last of its text; then, when `stream_options` has `include_usage`, a chunk with no
-     * choices and the usage; last the literal `data: [DONE]`. Lines that begin with a colon are comments that keep the connection alive.
-     * When generation fails midway, an event with an `error` object comes, then `[DONE]`. A fault found before the first token has its
-     * proper status instead. A client that goes away stops the generation.
+     * **The stream.** Each event is a line `data: ` with one JSON object. First comes, for each choice, a chunk with the role and an empty
+     * content, the very first of them with `prompt_token_ids`; with `echo`, for each choice a chunk with the last message's content; then
+     * chunks with text or reasoning, log-probabilities and token ids; then for each choice one chunk with a `finish_reason`, which may bring
+     * the last of its text; then, when `stream_options` has `include_usage`, a chunk with no choices and the usage; last the literal
+     * `data: [DONE]`. With `continuous_usage_stats` every chunk has the usage so far, of its own choice. Lines that begin with a colon are
+     * comments that keep the connection alive while the engine is busy. When generation fails midway, an event with an `error` object
+     * comes, then `[DONE]`. A fault found before the first token has its proper status instead. A client that goes away stops the
+     * generation.
      *
      * POST /v1/chat/completions
      * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
@@ -132,22 +197,86 @@ export const createClient = (settings: ClientSettings) => {
      * body. On a trained model, named by the URI of its artifact, every choice carries `logprobs` and `token_ids` unless the request says
      * `logprobs: false`, so that it can be handed back in a trajectory as it is.
      *
-     * **Fields with an effect:** `messages`, `model`, `max_completion_tokens`, `max_tokens`, `temperature`, `top_p`, `top_k`, `min_p`,
-     * `seed`, `n`, `stop`, `logprobs`, `top_logprobs`, `stream`, `stream_options`, `tools`, `tool_choice`, `return_token_ids` and `user`.
-     * The others are marked `x-supported: false`: one set to anything but its default, null or an empty list or object is a 422 of the
-     * type `not_supported`, never ignored. Unknown keys are ignored.
+     * **Fields.** Each has the effect that its own description tells in full. What a text model on one machine cannot do is refused by
+     * name, never ignored. Unknown keys are ignored.
+     *
+     * | Field | Default | Effect |
+     * |---|---|---|
+     * | `messages` | - | the conversation; roles, parts, tool calls and choices go through the chat template |
+     * | `model` | the default base model | base model by id, or trained model by the URI of its artifact |
+     * | `max_completion_tokens` | rest of the context | most tokens of each choice |
+     * | `max_tokens` | - | the same, deprecated; yields to `max_completion_tokens` |
+     * | `min_tokens` | 0 | tokens before anything but a limit ends a choice |
+     * | `n` | 1 | number of choices, or beam width |
+     * | `temperature` | 1 | divides the logits; 0 is greedy |
+     * | `top_p` | 1 | fewest most probable tokens that reach this probability |
+     * | `top_k` | all | so many most probable tokens |
+     * | `min_p` | 0 | tokens of at least this share of the best one's probability |
+     * | `frequency_penalty` | 0 | taken from a logit for each earlier time in the text |
+     * | `presence_penalty` | 0 | taken from a logit once when the token is in the text |
+     * | `repetition_penalty` | 1 | weakens logits of tokens in the prompt and the text |
+     * | `logit_bias` | none | added to logits, by token id, clamped to -100 to 100 |
+     * | `allowed_token_ids` | all | nothing else is drawn |
+     * | `bad_words` | none | texts that are never completed |
+     * | `seed` | random | the same draws again, whatever else runs |
+     * | `use_beam_search` | false | best `n` sequences instead of draws |
+     * | `length_penalty` | 1 | exponent of the length in a beam's score |
+     * | `stop` | none | texts that end a choice |
+     * | `stop_token_ids` | none | tokens that end a choice, told by `stop_reason` |
+     * | `include_stop_str_in_output` | false | the stop text stays in the content |
+     * | `ignore_eos` | false | the end of turn does not end a choice |
+     * | `repetition_detection` | off | a repeated pattern ends a choice, `finish_reason` `repetition` |
+     * | `response_format` | text | content is JSON, or JSON of a schema |
+     * | `structured_outputs` | none | content follows a JSON schema, expression, choice, grammar or structural tag |
+     * | `skip_special_tokens` | true | special tokens are not in the content |
+     * | `spaces_between_special_tokens` | true | spaces around special tokens that are |
+     * | `tools` | none | functions that the template shows |
+     * | `tool_choice` | none | only `none`: no calls are made |
+     * | `parallel_tool_calls` | true | nothing, since no calls are made |
+     * | `reasoning_effort` | none | variable of the template |
+     * | `include_reasoning` | true | false hides `reasoning`, log-probabilities and token ids |
+     * | `documents` | none | variable of the template |
+     * | `chat_template` | the model's | replaces the template, where the operator trusts requests |
+     * | `chat_template_kwargs` | none | further variables of the template |
+     * | `add_generation_prompt` | true | opens the assistant's turn; false keeps the last message's role |
+     * | `continue_final_message` | false | the last message goes on |
+     * | `add_special_tokens` | false | the tokenizer's special tokens on top of the template's |
+     * | `truncate_prompt_tokens` | none | keeps the end of a long prompt |
+     * | `echo` | false | the last message's content comes first |
+     * | `logprobs` | false; true on trained models | log-probability of each token |
+     * | `top_logprobs` | 0 | alternatives to each token |
+     * | `prompt_logprobs` | none | log-probabilities of the prompt, and alternatives |
+     * | `return_tokens_as_token_ids` | false | tokens as `token_id:<id>` |
+     * | `return_token_ids` | false | `prompt_token_ids` and `token_ids` |
+     * | `stream` | false | events instead of one body |
+     * | `stream_options` | none | usage at the end, or in every chunk |
+     * | `request_id` | random | end of the reply's `id` |
+     * | `cache_salt` | none | shares cached prompts only with the same salt |
+     * | `priority` | 0 | lower goes first, where the operator schedules by priority; else a 422 |
+     * | `user` | none | nothing |
+     * | `engine_xargs` | none | any name is a 422 |
+     * | `kv_transfer_params` | none | anything in it is a 422 |
+     * | `mm_processor_kwargs` | none | anything in it is a 422 |
+     *
+     * **The order of rules for a token.** First what may come at all: the form of the text, `allowed_token_ids`, `bad_words`; then
+     * `logit_bias`, penalties, `temperature`, `min_p`, `top_k`, `top_p`. Log-probabilities are those of the model, before all of it.
      *
      * **Rules between fields**, each a 422: `top_logprobs` above 0 needs `logprobs` sent as true, also where they are on by default;
-     * `stream_options` needs `stream` true; `n` above 1 needs a temperature above 0; `add_generation_prompt` and
-     * `continue_final_message` are not both sent as true; a `priority` other than 0 needs priority scheduling; and the prompt has to leave room
-     * for at least one token of the model's context, and for `max_completion_tokens` when it is sent.
+     * `prompt_logprobs` above 0 is not streamed; `stream_options` needs `stream` true; `n` above 1 needs a temperature above 0 or
+     * `use_beam_search`; `min_tokens` is at most `max_completion_tokens`; `add_generation_prompt` and `continue_final_message` are not both
+     * sent as true; `structured_outputs` has exactly one rule, and none beside a `response_format` other than `text`;
+     * `repetition_detection` has a `min_pattern_size` of at most `max_pattern_size` and counts from 2; a `priority` other than 0 needs
+     * priority scheduling; a template needs the operator's trust; token ids are within the vocabulary; and the prompt has to leave room
+     * for at least one token of the model's context, for `max_completion_tokens` when it is sent, and for `min_tokens`.
      *
-     * **The stream.** Each event is a line `data: ` with one JSON object. First comes, for each choice, a chunk with the role and an empty content,
-     * the very first of them with `prompt_token_ids`; then chunks with text, log-probabilities and token ids; then for each choice one chunk
-     * with a `finish_reason`, which may bring the last of its text; then, when `stream_options` has `include_usage`, a chunk with no
-     * choices and the usage; last the literal `data: [DONE]`. Lines that begin with a colon are comments that keep the connection alive.
-     * When generation fails midway, an event with an `error` object comes, then `[DONE]`. A fault found before the first token has its
-     * proper status instead. A client that goes away stops the generation.
+     * **The stream.** Each event is a line `data: ` with one JSON object. First comes, for each choice, a chunk with the role and an empty
+     * content, the very first of them with `prompt_token_ids`; with `echo`, for each choice a chunk with the last message's content; then
+     * chunks with text or reasoning, log-probabilities and token ids; then for each choice one chunk with a `finish_reason`, which may bring
+     * the last of its text; then, when `stream_options` has `include_usage`, a chunk with no choices and the usage; last the literal
+     * `data: [DONE]`. With `continuous_usage_stats` every chunk has the usage so far, of its own choice. Lines that begin with a colon are
+     * comments that keep the connection alive while the engine is busy. When generation fails midway, an event with an `error` object
+     * comes, then `[DONE]`. A fault found before the first token has its proper status instead. A client that goes away stops the
+     * generation.
      *
      * Gives the events of the stream as they arrive, up to `[DONE]`. The request is sent when the iteration begins;
      * leaving the loop ends it. An error inside the stream is thrown as `ApiError`, and so is a stream that ends too early.
@@ -720,6 +849,62 @@ export const createClient = (settings: ClientSettings) => {
      */
     deleteArtifactAlias: (input: Input<'deleteArtifactAlias'>, options?: Options<'deleteArtifactAlias'>) =>
       runtime.json<Output<'deleteArtifactAlias'>>(plans.deleteArtifactAlias, input, options),
+
+    /**
+     * Get usage.
+     *
+     * Gives the requests and tokens of chat completions, one line for each day (UTC), team, project, model and API key, in the order in which
+     * the lines were begun. Every member of a team sees the whole team's lines; without `entity` those of all teams of the caller are given.
+     * Sums are left to the caller.
+     *
+     * A request counts for the team and project of its project header, else for the team of its key and for no project, and on the day on
+     * which it came. It counts as soon as its prompt is read, so one that was refused (any 4xx) counts nothing, and one that fails midway, or
+     * whose client leaves, counts the tokens that were on their way to it by then. Prompt tokens count once whatever `n` is, completion tokens
+     * for all choices; both add up to the `usage` of the replies.
+     *
+     * The lines hold all that was counted before this request came, also of completions under way. They are kept across restarts and outlive
+     * the models and keys they name. What was counted is written to disk about once a second, when it is asked for here, and at shutdown, so a
+     * process that is killed loses what it counted in its last second. Where the disk is full, the answer is a 503, and counting goes on.
+     *
+     * GET /v1/preview/usage
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    getUsage: (input: Input<'getUsage'> = {}, options?: Options<'getUsage'>) =>
+      runtime.json<Output<'getUsage'>>(plans.getUsage, input, options),
+
+    /**
+     * Get usage.
+     *
+     * Gives the requests and tokens of chat completions, one line for each day (UTC), team, project, model and API key, in the order in which
+     * the lines were begun. Every member of a team sees the whole team's lines; without `entity` those of all teams of the caller are given.
+     * Sums are left to the caller.
+     *
+     * A request counts for the team and project of its project header, else for the team of its key and for no project, and on the day on
+     * which it came. It counts as soon as its prompt is read, so one that was refused (any 4xx) counts nothing, and one that fails midway, or
+     * whose client leaves, counts the tokens that were on their way to it by then. Prompt tokens count once whatever `n` is, completion tokens
+     * for all choices; both add up to the `usage` of the replies.
+     *
+     * The lines hold all that was counted before this request came, also of completions under way. They are kept across restarts and outlive
+     * the models and keys they name. What was counted is written to disk about once a second, when it is asked for here, and at shutdown, so a
+     * process that is killed loses what it counted in its last second. Where the disk is full, the answer is a 503, and counting goes on.
+     *
+     * Gives every item, asking for page after page as the loop goes on; `limit` is the size of a page.
+     *
+     * GET /v1/preview/usage
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    iterateUsage: (input: Input<'getUsage'> = {}, options?: Options<'getUsage'>) =>
+      runtime.items<Item<'getUsage'>>(plans.getUsage, input, options),
 
     /**
      * List scorers.

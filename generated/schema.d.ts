@@ -56,22 +56,86 @@ export interface paths {
          *     body. On a trained model, named by the URI of its artifact, every choice carries `logprobs` and `token_ids` unless the request says
          *     `logprobs: false`, so that it can be handed back in a trajectory as it is.
          *
-         *     **Fields with an effect:** `messages`, `model`, `max_completion_tokens`, `max_tokens`, `temperature`, `top_p`, `top_k`, `min_p`,
-         *     `seed`, `n`, `stop`, `logprobs`, `top_logprobs`, `stream`, `stream_options`, `tools`, `tool_choice`, `return_token_ids` and `user`.
-         *     The others are marked `x-supported: false`: one set to anything but its default, null or an empty list or object is a 422 of the
-         *     type `not_supported`, never ignored. Unknown keys are ignored.
+         *     **Fields.** Each has the effect that its own description tells in full. What a text model on one machine cannot do is refused by
+         *     name, never ignored. Unknown keys are ignored.
+         *
+         *     | Field | Default | Effect |
+         *     |---|---|---|
+         *     | `messages` | - | the conversation; roles, parts, tool calls and choices go through the chat template |
+         *     | `model` | the default base model | base model by id, or trained model by the URI of its artifact |
+         *     | `max_completion_tokens` | rest of the context | most tokens of each choice |
+         *     | `max_tokens` | - | the same, deprecated; yields to `max_completion_tokens` |
+         *     | `min_tokens` | 0 | tokens before anything but a limit ends a choice |
+         *     | `n` | 1 | number of choices, or beam width |
+         *     | `temperature` | 1 | divides the logits; 0 is greedy |
+         *     | `top_p` | 1 | fewest most probable tokens that reach this probability |
+         *     | `top_k` | all | so many most probable tokens |
+         *     | `min_p` | 0 | tokens of at least this share of the best one's probability |
+         *     | `frequency_penalty` | 0 | taken from a logit for each earlier time in the text |
+         *     | `presence_penalty` | 0 | taken from a logit once when the token is in the text |
+         *     | `repetition_penalty` | 1 | weakens logits of tokens in the prompt and the text |
+         *     | `logit_bias` | none | added to logits, by token id, clamped to -100 to 100 |
+         *     | `allowed_token_ids` | all | nothing else is drawn |
+         *     | `bad_words` | none | texts that are never completed |
+         *     | `seed` | random | the same draws again, whatever else runs |
+         *     | `use_beam_search` | false | best `n` sequences instead of draws |
+         *     | `length_penalty` | 1 | exponent of the length in a beam's score |
+         *     | `stop` | none | texts that end a choice |
+         *     | `stop_token_ids` | none | tokens that end a choice, told by `stop_reason` |
+         *     | `include_stop_str_in_output` | false | the stop text stays in the content |
+         *     | `ignore_eos` | false | the end of turn does not end a choice |
+         *     | `repetition_detection` | off | a repeated pattern ends a choice, `finish_reason` `repetition` |
+         *     | `response_format` | text | content is JSON, or JSON of a schema |
+         *     | `structured_outputs` | none | content follows a JSON schema, expression, choice, grammar or structural tag |
+         *     | `skip_special_tokens` | true | special tokens are not in the content |
+         *     | `spaces_between_special_tokens` | true | spaces around special tokens that are |
+         *     | `tools` | none | functions that the template shows |
+         *     | `tool_choice` | none | only `none`: no calls are made |
+         *     | `parallel_tool_calls` | true | nothing, since no calls are made |
+         *     | `reasoning_effort` | none | variable of the template |
+         *     | `include_reasoning` | true | false hides `reasoning`, log-probabilities and token ids |
+         *     | `documents` | none | variable of the template |
+         *     | `chat_template` | the model's | replaces the template, where the operator trusts requests |
+         *     | `chat_template_kwargs` | none | further variables of the template |
+         *     | `add_generation_prompt` | true | opens the assistant's turn; false keeps the last message's role |
+         *     | `continue_final_message` | false | the last message goes on |
+         *     | `add_special_tokens` | false | the tokenizer's special tokens on top of the template's |
+         *     | `truncate_prompt_tokens` | none | keeps the end of a long prompt |
+         *     | `echo` | false | the last message's content comes first |
+         *     | `logprobs` | false; true on trained models | log-probability of each token |
+         *     | `top_logprobs` | 0 | alternatives to each token |
+         *     | `prompt_logprobs` | none | log-probabilities of the prompt, and alternatives |
+         *     | `return_tokens_as_token_ids` | false | tokens as `token_id:<id>` |
+         *     | `return_token_ids` | false | `prompt_token_ids` and `token_ids` |
+         *     | `stream` | false | events instead of one body |
+         *     | `stream_options` | none | usage at the end, or in every chunk |
+         *     | `request_id` | random | end of the reply's `id` |
+         *     | `cache_salt` | none | shares cached prompts only with the same salt |
+         *     | `priority` | 0 | lower goes first, where the operator schedules by priority; else a 422 |
+         *     | `user` | none | nothing |
+         *     | `engine_xargs` | none | any name is a 422 |
+         *     | `kv_transfer_params` | none | anything in it is a 422 |
+         *     | `mm_processor_kwargs` | none | anything in it is a 422 |
+         *
+         *     **The order of rules for a token.** First what may come at all: the form of the text, `allowed_token_ids`, `bad_words`; then
+         *     `logit_bias`, penalties, `temperature`, `min_p`, `top_k`, `top_p`. Log-probabilities are those of the model, before all of it.
          *
          *     **Rules between fields**, each a 422: `top_logprobs` above 0 needs `logprobs` sent as true, also where they are on by default;
-         *     `stream_options` needs `stream` true; `n` above 1 needs a temperature above 0; `add_generation_prompt` and
-         *     `continue_final_message` are not both sent as true; a `priority` other than 0 needs priority scheduling; and the prompt has to leave room
-         *     for at least one token of the model's context, and for `max_completion_tokens` when it is sent.
+         *     `prompt_logprobs` above 0 is not streamed; `stream_options` needs `stream` true; `n` above 1 needs a temperature above 0 or
+         *     `use_beam_search`; `min_tokens` is at most `max_completion_tokens`; `add_generation_prompt` and `continue_final_message` are not both
+         *     sent as true; `structured_outputs` has exactly one rule, and none beside a `response_format` other than `text`;
+         *     `repetition_detection` has a `min_pattern_size` of at most `max_pattern_size` and counts from 2; a `priority` other than 0 needs
+         *     priority scheduling; a template needs the operator's trust; token ids are within the vocabulary; and the prompt has to leave room
+         *     for at least one token of the model's context, for `max_completion_tokens` when it is sent, and for `min_tokens`.
          *
-         *     **The stream.** Each event is a line `data: ` with one JSON object. First comes, for each choice, a chunk with the role and an empty content,
-         *     the very first of them with `prompt_token_ids`; then chunks with text, log-probabilities and token ids; then for each choice one chunk
-         *     with a `finish_reason`, which may bring the last of its text; then, when `stream_options` has `include_usage`, a chunk with no
-         *     choices and the usage; last the literal `data: [DONE]`. Lines that begin with a colon are comments that keep the connection alive.
-         *     When generation fails midway, an event with an `error` object comes, then `[DONE]`. A fault found before the first token has its
-         *     proper status instead. A client that goes away stops the generation.
+         *     **The stream.** Each event is a line `data: ` with one JSON object. First comes, for each choice, a chunk with the role and an empty
+         *     content, the very first of them with `prompt_token_ids`; with `echo`, for each choice a chunk with the last message's content; then
+         *     chunks with text or reasoning, log-probabilities and token ids; then for each choice one chunk with a `finish_reason`, which may bring
+         *     the last of its text; then, when `stream_options` has `include_usage`, a chunk with no choices and the usage; last the literal
+         *     `data: [DONE]`. With `continuous_usage_stats` every chunk has the usage so far, of its own choice. Lines that begin with a colon are
+         *     comments that keep the connection alive while the engine is busy. When generation fails midway, an event with an `error` object
+         *     comes, then `[DONE]`. A fault found before the first token has its proper status instead. A client that goes away stops the
+         *     generation.
          */
         post: operations["createChatCompletion"];
         delete?: never;
@@ -444,6 +508,37 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/preview/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get usage
+         * @description Gives the requests and tokens of chat completions, one line for each day (UTC), team, project, model and API key, in the order in which
+         *     the lines were begun. Every member of a team sees the whole team's lines; without `entity` those of all teams of the caller are given.
+         *     Sums are left to the caller.
+         *
+         *     A request counts for the team and project of its project header, else for the team of its key and for no project, and on the day on
+         *     which it came. It counts as soon as its prompt is read, so one that was refused (any 4xx) counts nothing, and one that fails midway, or
+         *     whose client leaves, counts the tokens that were on their way to it by then. Prompt tokens count once whatever `n` is, completion tokens
+         *     for all choices; both add up to the `usage` of the replies.
+         *
+         *     The lines hold all that was counted before this request came, also of completions under way. They are kept across restarts and outlive
+         *     the models and keys they name. What was counted is written to disk about once a second, when it is asked for here, and at shutdown, so a
+         *     process that is killed loses what it counted in its last second. Where the disk is full, the answer is a 503, and counting goes on.
+         */
+        get: operations["getUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/{entity}/{project}/scorers": {
         parameters: {
             query?: never;
@@ -668,8 +763,9 @@ export interface components {
             text: string;
         };
         /**
-         * @description A part that is not marked as text, such as `image_url`, `input_audio`, `file`, `refusal` or `thinking`. Without a `type`, the key that it
-         *     holds names its kind, so `{text}` is text. A kind that the model cannot read is a 422.
+         * @description A part that is not marked as text. `refusal`, with its words under that key, is read as text; `image_url`, `input_audio`, `file` and
+         *     every other kind is a 422 that names it, since the models served here read text. Without a `type`, the key that a part holds names its
+         *     kind, so `{text}` is text.
          */
         OtherContentPart: {
             /** @description The part's kind. */
@@ -745,13 +841,13 @@ export interface components {
             content?: string | components["schemas"]["ContentPart"][] | null;
             /** @description Tells speakers of the same role apart. */
             name?: string | null;
-            /** @description What the model thought before it spoke. Templates that know reasoning show it. `reasoning_content` is understood as well. */
+            /** @description What the model thought before it spoke. Templates that know reasoning show it, as `reasoning` or `reasoning_content`, whichever was sent. */
             reasoning?: string | null;
             /** @description The words in which the model refused. */
             refusal?: string | null;
             /** @description Calls that the model made. Null, left out or empty where there are none. */
             tool_calls?: components["schemas"]["MessageToolCall"][] | null;
-            /** @description The call that the model made, in the form that came before tools. */
+            /** @description The call that the model made, in the form that came before tools. Without `tool_calls` the template sees it as one of them. */
             function_call?: components["schemas"]["MessageFunctionCall"] | null;
         };
         /** @description The result of a tool call. */
@@ -799,11 +895,49 @@ export interface components {
                 [key: string]: unknown;
             }[] | null;
         };
+        /** @description One generated token and its log-probability. */
+        TrajectoryTokenLogprob: {
+            /** @description The token as text, or `token_id:<id>`. */
+            token: string;
+            /** @description Natural logarithm of the token's probability when it was drawn. */
+            logprob: number;
+            /** @description The token's bytes. */
+            bytes?: number[] | null;
+            /** @description Alternatives to the token. Training does not read them. */
+            top_logprobs?: {
+                [key: string]: unknown;
+            }[] | null;
+        };
+        /** @description Log-probabilities of a choice. Training reads `content`, or `refusal` when there is no content. */
+        TrajectoryLogprobs: {
+            /** @description One entry for each generated token, in order. */
+            content?: components["schemas"]["TrajectoryTokenLogprob"][] | null;
+            /** @description One entry for each token of a refusal, in order. */
+            refusal?: components["schemas"]["TrajectoryTokenLogprob"][] | null;
+        };
+        /**
+         * @description A choice of a chat completion, handed back as it came. Training needs its log-probabilities and its token ids; one without
+         *     log-probabilities is context only. Extra keys are accepted.
+         */
+        TrajectoryChoice: {
+            /** @description Position among the completion's choices. */
+            index?: number | null;
+            /** @description Why the choice ended, such as `stop` or `length`. */
+            finish_reason: string | null;
+            /** @description Token id or text that ended the choice. */
+            stop_reason?: number | string | null;
+            message: components["schemas"]["AssistantMessage"];
+            /** @description Log-probabilities of the generated tokens at the time they were drawn. */
+            logprobs?: components["schemas"]["TrajectoryLogprobs"] | null;
+            /** @description Ids of the generated tokens, the end of turn included. As many as there are log-probabilities. */
+            token_ids?: number[] | null;
+        };
         /**
          * @description One message of a conversation. `role` tells the variants apart; a role that is none of the six known ones is a custom (generic) message.
-         *     Extra keys are accepted, and the chat template sees them.
+         *     An element without a role but with a `message` is a choice as a completion returned it: its message is taken. Extra keys are accepted,
+         *     and the chat template sees them. A template may have no words for a role, and refuse it or leave it out.
          */
-        ChatMessage: components["schemas"]["DeveloperMessage"] | components["schemas"]["SystemMessage"] | components["schemas"]["UserMessage"] | components["schemas"]["AssistantMessage"] | components["schemas"]["ToolMessage"] | components["schemas"]["FunctionMessage"] | components["schemas"]["CustomMessage"];
+        ChatMessage: components["schemas"]["DeveloperMessage"] | components["schemas"]["SystemMessage"] | components["schemas"]["UserMessage"] | components["schemas"]["AssistantMessage"] | components["schemas"]["ToolMessage"] | components["schemas"]["FunctionMessage"] | components["schemas"]["CustomMessage"] | components["schemas"]["TrajectoryChoice"];
         /** @description Free text. */
         TextResponseFormat: {
             /**
@@ -876,25 +1010,30 @@ export interface components {
             type: "function";
             function: components["schemas"]["FunctionDefinition"];
         };
-        /** @description One rule for the text: exactly one of `json`, `regex`, `choice`, `grammar`, `json_object` and `structural_tag`. More than one is a 422, none is too. */
+        /**
+         * @description One rule for the text: exactly one of `json`, `regex`, `choice`, `grammar`, `json_object` and `structural_tag`. More than one is a 422,
+         *     none or an empty one is too. A rule is compiled before the reply begins: one that cannot be read, that holds a keyword which cannot be
+         *     followed, or that becomes too large, is a 422 with the place in the rule. The text follows the rule exactly, unless it is cut off by
+         *     its `max_completion_tokens`, which `finish_reason` `length` tells.
+         */
         StructuredOutputs: {
-            /** @description A JSON schema, as JSON text or as an object; the text is a JSON value that matches it. */
+            /** @description A JSON schema, as JSON text or as an object; the text is a JSON value that matches it. A keyword that cannot be followed is a 422 that names it. */
             json?: string | Record<string, unknown> | null;
-            /** @description A regular expression that the whole text matches. */
+            /** @description A regular expression that the whole text matches, without back references and look-around. Empty, or with the character NUL, it is a 422. */
             regex?: string | null;
             /** @description The text is one of these. */
             choice?: string[] | null;
-            /** @description A grammar in EBNF that the whole text follows. */
+            /** @description A grammar in EBNF that the whole text follows, from its rule `root` on. Blank, it is a 422. */
             grammar?: string | null;
-            /** @description The text is any JSON object. */
+            /** @description With true the text is any JSON object. False asks for nothing and is a 422. */
             json_object?: boolean | null;
             /**
-             * @description Refuse a rule that the chosen backend cannot follow instead of trying another one.
+             * @description Whether a `_backend` that was chosen automatically is refused when it is not this service's own, instead of replaced by it.
              * @default false
              */
             disable_fallback?: boolean;
             /**
-             * @description Write JSON without optional white space.
+             * @description Write JSON without optional white space. Otherwise there is at most one space, or a line break and an indentation, at a place.
              * @default false
              */
             disable_any_whitespace?: boolean;
@@ -903,14 +1042,17 @@ export interface components {
              * @default false
              */
             disable_additional_properties?: boolean;
-            /** @description A regular expression for the white space between the parts of JSON. */
+            /** @description A regular expression for the white space between the parts of JSON. It may match white space only. */
             whitespace_pattern?: string | null;
-            /** @description Free text in which marked sections follow a JSON schema, described as JSON text. */
+            /**
+             * @description Free text in which marked sections follow a rule, described as JSON text: `{"structures": [{"begin", "schema", "end"}], "triggers"}`,
+             *     or an object with a `format`.
+             */
             structural_tag?: string | null;
-            /** @description Name of the engine's part that applies the rule. */
+            /** @description Name of the part of the engine that applies the rule, `trainyard` or `auto`. Another name is a 422 unless `_backend_was_auto`. */
             _backend?: string | null;
             /**
-             * @description Whether `_backend` was chosen by the engine rather than by the caller.
+             * @description Whether `_backend` was chosen automatically rather than by the caller, so that this service's own may take its place.
              * @default false
              */
             _backend_was_auto?: boolean;
@@ -922,17 +1064,21 @@ export interface components {
         RepetitionDetection: {
             /** @description Longest pattern looked for, in tokens. */
             max_pattern_size?: number;
-            /** @description Shortest pattern looked for, in tokens. Above `max_pattern_size` it is a 422. */
+            /** @description Shortest pattern looked for, in tokens; 0 is 1. Above `max_pattern_size` it is a 422. */
             min_pattern_size?: number;
-            /** @description Number of equal blocks that make a repetition, at least 2 when the detection is on. */
+            /** @description Number of equal blocks that make a repetition. Below 2 while the detection is on it is a 422. */
             min_count?: number;
         };
         /**
-         * @description What to complete and how. Unknown keys are accepted and ignored. A property marked `x-supported: false` has no effect yet: set to
-         *     anything but its default, null or an empty list or object, it is a 422. `x-decisions` names the limits of a property that are ours.
+         * @description What to complete and how. Every property has the effect that it describes, or is refused by name; unknown keys are accepted and
+         *     ignored. The few properties marked `x-supported: false` ask for what a text model on one machine cannot do, and are refused with a 422
+         *     unless they are null or empty. `x-decisions` names the limits of a property that are ours.
          */
         ChatCompletionRequest: {
-            /** @description The conversation so far, oldest first. A deployment may cap the number of messages; more of them is a 422. */
+            /**
+             * @description The conversation so far, oldest first, in the roles that `ChatMessage` lists. An element may also be a choice as a completion
+             *     returned it, whose message is taken. A deployment may cap the number of messages; more of them is a 422.
+             */
             messages: components["schemas"]["ChatMessage"][];
             /**
              * @description Id of a base model, or the URI of a trained model, `<scheme>:///<entity>/<project>/<name>`, for its newest checkpoint; `:step<N>`,
@@ -940,16 +1086,20 @@ export interface components {
              */
             model?: string | null;
             /**
-             * @description Taken from a token's logit once for each time it was generated before. Positive values make repetition rarer, negative ones likelier.
+             * @description Taken from a token's logit once for each time it was generated before. Positive values make repetition rarer, negative ones
+             *     likelier; 0 is off. The prompt does not count.
              * @default 0
              */
             frequency_penalty?: number | null;
             /**
-             * @description Taken from a token's logit once when it was generated before, however often.
+             * @description Taken from a token's logit once when it was generated before, however often. 0 is off. The prompt does not count.
              * @default 0
              */
             presence_penalty?: number | null;
-            /** @description Numbers added to the logits of tokens, by token id written as a string. Values are clamped to -100 to 100. */
+            /**
+             * @description Numbers added to the logits of tokens, by token id written as a string. Values are clamped to -100 to 100, which forbid and force
+             *     a token for most purposes. An id beyond the vocabulary is a 422.
+             */
             logit_bias?: {
                 [key: string]: number;
             } | null;
@@ -960,7 +1110,8 @@ export interface components {
              */
             logprobs?: boolean | null;
             /**
-             * @description Number of most probable alternatives reported with each token. Above 0 it needs `logprobs` sent as true; with 0 the lists are empty.
+             * @description Number of most probable alternatives reported with each token. Above 0 it needs `logprobs` sent as true; with 0 the lists are
+             *     empty. A deployment may cap it.
              * @default 0
              */
             top_logprobs?: number | null;
@@ -972,12 +1123,15 @@ export interface components {
             /** @description Most tokens to generate for each choice. Omitted or null, the rest of the context. A prompt that leaves no room is a 422. */
             max_completion_tokens?: number | null;
             /**
-             * @description Number of choices. Above 1 it needs a temperature above 0, since greedy choices would all be the same.
+             * @description Number of choices, or the beam width with `use_beam_search`. Above 1 it needs a temperature above 0 or beam search, since greedy
+             *     choices would all be the same. A deployment may cap it.
              * @default 1
              */
             n?: number | null;
             /**
-             * @description Form that the text must have. Null is the same as leaving it out.
+             * @description Form that the text must have: `text` is free, `json_object` a JSON object, `json_schema` a JSON value that matches the schema.
+             *     Tokens that would break the form cannot be drawn. Null is the same as leaving it out. A form other than `text` excludes
+             *     `structured_outputs`.
              * @default {
              *       "type": "text"
              *     }
@@ -989,7 +1143,8 @@ export interface components {
              */
             seed?: number | null;
             /**
-             * @description Up to 16 texts that end a choice where they first appear; the text itself is left out. The empty string stops nothing and is a 422.
+             * @description Up to 16 texts that end a choice where they first appear; the text itself is left out unless `include_stop_str_in_output` is set.
+             *     The empty string stops nothing and is a 422.
              * @default []
              */
             stop?: string | string[] | null;
@@ -1000,11 +1155,17 @@ export interface components {
             stream?: boolean | null;
             /** @description Options of the stream. Set without `stream` true, it is a 422. */
             stream_options?: components["schemas"]["StreamOptions"] | null;
-            /** @description Divides the logits before a token is drawn. 0 is greedy and leaves `top_p`, `top_k` and `min_p` without effect. Omitted or null is 1. */
+            /**
+             * @description Divides the logits before a token is drawn. 0 is greedy and leaves `top_p`, `top_k` and `min_p` without effect, and so does
+             *     anything below 0.00001. Omitted or null is 1.
+             */
             temperature?: number | null;
             /** @description Draws from the fewest most probable tokens whose probabilities reach this sum. Omitted or null is 1, which keeps all. */
             top_p?: number | null;
-            /** @description Functions that the chat template shows to the model. No call is made or parsed, since `tool_choice` is `none`. An empty list is a 422; leave it out instead. */
+            /**
+             * @description Functions that the chat template shows to the model. No call is made or parsed, since `tool_choice` is `none`. An empty list is a
+             *     422; leave it out instead.
+             */
             tools?: components["schemas"]["ChatTool"][] | null;
             /**
              * @description Only `none` is allowed; the model answers with text.
@@ -1013,24 +1174,28 @@ export interface components {
              */
             tool_choice?: "none";
             /**
-             * @description How long a reasoning model should think, handed to its chat template.
+             * @description How long a reasoning model should think: the variable `reasoning_effort` of its chat template. Templates that do not ask for it
+             *     are not changed by it.
              * @enum {string|null}
              */
             reasoning_effort?: "low" | "medium" | "high" | null;
             /**
-             * @description Whether `reasoning` is part of the reply. With `false` log-probabilities and token ids are left out too, so that nothing hidden leaks.
+             * @description Whether `reasoning` is part of the reply. With `false` log-probabilities and token ids are left out too, whatever else asks for
+             *     them, so that nothing hidden leaks. The chat template sees it as the variable `include_reasoning` when it is sent.
              * @default true
              */
             include_reasoning?: boolean;
             /**
-             * @description Whether one reply may hold several tool calls.
+             * @description Whether one reply may hold several tool calls. Accepted for clients that send it; since `tool_choice` is `none`, a reply holds no
+             *     call either way.
              * @default true
              */
             parallel_tool_calls?: boolean | null;
-            /** @description The caller's own name for its end user. It changes nothing. */
+            /** @description The caller's own name for its end user. It is accepted and changes nothing. */
             user?: string | null;
             /**
-             * @description Search the `n` best sequences by beam search instead of drawing tokens.
+             * @description Looks for the `n` sequences of the highest log-probability by beam search instead of drawing tokens, best first. The score of a
+             *     sequence is its log-probability divided by its length to the power `length_penalty`.
              * @default false
              */
             use_beam_search?: boolean;
@@ -1038,110 +1203,150 @@ export interface components {
             top_k?: number | null;
             /** @description Drops tokens whose probability is below this share of the most probable one's. Omitted, null or 0 keeps all. */
             min_p?: number | null;
-            /** @description Divides the positive and multiplies the negative logits of tokens that stand in the prompt or the text so far. Omitted or null is 1, no penalty. */
+            /**
+             * @description Divides the positive and multiplies the negative logits of tokens that stand in the prompt or the text so far. Above 1 makes
+             *     repetition rarer. Omitted or null is 1, no penalty.
+             */
             repetition_penalty?: number | null;
             /**
-             * @description Exponent of the length by which beam search divides a sequence's score.
+             * @description Exponent of the length, in tokens, by which beam search divides a sequence's log-probability: above 0 favours long sequences,
+             *     below 0 short ones. It acts with `use_beam_search` only.
              * @default 1
              */
             length_penalty?: number;
-            /** @description Token ids that end a choice. */
+            /**
+             * @description Token ids that end a choice, besides the model's own end of turn. The one that did is the choice's `stop_reason`. An id beyond the
+             *     vocabulary is a 422.
+             */
             stop_token_ids?: number[] | null;
             /**
-             * @description Whether the stop text stays in the content.
+             * @description Whether the stop text, or the text of the stop token, stays in the content.
              * @default false
              */
             include_stop_str_in_output?: boolean;
             /**
-             * @description Whether to go on after the model's end-of-turn token.
+             * @description Whether to go on after the model's end-of-turn token, until another rule ends the choice.
              * @default false
              */
             ignore_eos?: boolean;
             /**
-             * @description Tokens to generate before the end of turn, `stop` or `stop_token_ids` can end a choice. More than the maximum is a 422.
+             * @description Tokens to generate before the end of turn, `stop` or `stop_token_ids` can end a choice. More than the maximum, or than the context
+             *     has room for, is a 422.
              * @default 0
              */
             min_tokens?: number;
             /**
-             * @description Whether special tokens are left out of the text.
+             * @description Whether special tokens, such as the end of turn, are left out of the text.
              * @default true
              */
             skip_special_tokens?: boolean;
             /**
-             * @description Whether special tokens in the text are set apart by spaces.
+             * @description Whether special tokens that are shown in the text are set apart by spaces. It acts with `skip_special_tokens` false.
              * @default true
              */
             spaces_between_special_tokens?: boolean;
-            /** @description Keeps only this many tokens at the end of the prompt. -1 keeps as many as leave room for the completion. */
+            /**
+             * @description Keeps only this many tokens at the end of the prompt. -1 keeps as many as leave room for the completion. Omitted or null, a prompt
+             *     that is too long is a 422; 0, or a number above what the context leaves, is one too.
+             */
             truncate_prompt_tokens?: number | null;
-            /** @description Number of most probable alternatives reported for each token of the prompt. It cannot be streamed. */
+            /**
+             * @description Number of most probable alternatives reported for each token of the prompt, in `prompt_logprobs`; 0 reports the token alone. Above
+             *     0 it cannot be streamed. -1 stands for the whole vocabulary, which is more than a deployment allows and a 422.
+             */
             prompt_logprobs?: number | null;
-            /** @description The only token ids that may be generated. */
+            /**
+             * @description The only token ids that may be generated. An id beyond the vocabulary is a 422, and so is an end that can never come where a form
+             *     of the text asks for one.
+             */
             allowed_token_ids?: number[] | null;
-            /** @description Words that must not be generated, at the start of a word or within one. */
+            /**
+             * @description Up to 1024 texts that must not be generated, at the start of a word or within one. The last token of each is forbidden where it
+             *     would complete it.
+             */
             bad_words?: string[];
             /**
-             * @description When true, the new message is prepended with the last message if both have the same role.
+             * @description When true, the new message is prepended with the last message if both have the same role, and `prompt_logprobs` left out takes the
+             *     value of `top_logprobs` unless the reply is a stream.
              * @default false
              */
             echo?: boolean;
             /**
-             * @description Adds the generation prompt of the chat template.
+             * @description Adds the generation prompt of the chat template, which opens the assistant's turn. With `false` the role of the reply is the role
+             *     of the last message.
              * @default true
              */
             add_generation_prompt?: boolean;
             /**
              * @description Leaves the final message open-ended so that the model continues it. It cannot be combined with `add_generation_prompt`: both sent
-             *     as true are a 422, while an omitted `add_generation_prompt` yields.
+             *     as true are a 422, while an omitted `add_generation_prompt` yields. A final message that has no text, or whose text the template
+             *     changes, is a 422.
              * @default false
              */
             continue_final_message?: boolean;
             /**
-             * @description Adds special tokens on top of those that the chat template adds.
+             * @description Adds the tokenizer's special tokens on top of those that the chat template adds.
              * @default false
              */
             add_special_tokens?: boolean;
-            /** @description Documents for retrieval-augmented generation, each ideally with `title` and `text`. They have no effect if the template does not support them. */
+            /**
+             * @description Documents for retrieval-augmented generation, each ideally with `title` and `text`: the variable `documents` of the chat template.
+             *     They have no effect if the template does not support them.
+             */
             documents?: {
                 [key: string]: unknown;
             }[] | null;
-            /** @description Jinja template used for the conversion instead of the model's own. */
+            /**
+             * @description Jinja template used for the conversion instead of the model's own. A template is a program: it is a 422 unless the operator trusts
+             *     them (`TRUST_REQUEST_CHAT_TEMPLATE=1`), and then has a limited time.
+             */
             chat_template?: string | null;
-            /** @description Extra arguments for the template renderer, by name. */
+            /**
+             * @description Extra variables for the chat template, by name. Those that a field of this request sets (`messages`, `tools`,
+             *     `add_generation_prompt`, `continue_final_message`) are a 422; `documents` and `reasoning_effort` yield to the fields.
+             *     `chat_template` is under the same rule as the field.
+             */
             chat_template_kwargs?: {
                 [key: string]: unknown;
             } | null;
-            /** @description Extra arguments for the multimodal processor, by name. */
+            /** @description Extra arguments for the multimodal processor, by name. The models served here read text, so anything in it is a 422. */
             mm_processor_kwargs?: {
                 [key: string]: unknown;
             } | null;
-            /** @description Rule that the text must follow. Exactly one kind of rule is given. */
+            /**
+             * @description Rule that the text must follow. Exactly one kind of rule is given. Tokens that would break the rule cannot be drawn. It excludes a
+             *     `response_format` other than `text`.
+             */
             structured_outputs?: components["schemas"]["StructuredOutputs"] | null;
             /**
-             * @description Lower is handled earlier. Any value other than 0 is a 422 if the served model does not use priority scheduling.
+             * @description Lower is handled earlier. Any value other than 0 is a 422 if the served model does not use priority scheduling, which the operator
+             *     switches on (`PRIORITY_SCHEDULING=1`).
              * @default 0
              */
             priority?: number;
-            /** @description Id of this request, part of the reply's `id`. A random UUID when left out. */
+            /**
+             * @description Id of this request, of at most 256 characters: the reply's `id` is `chatcmpl-` and the header `x-request-id` when one is sent,
+             *     else this. A random UUID when both are left out.
+             */
             request_id?: string;
-            /** @description With `logprobs`, tokens are written as `token_id:<id>`. */
+            /** @description With `logprobs`, tokens are written as `token_id:<id>` instead of their text, also among the alternatives. */
             return_tokens_as_token_ids?: boolean | null;
             /**
              * @description Includes `prompt_token_ids` and each choice's `token_ids` with the text. In a stream, `prompt_token_ids` is in the first chunk only and
              *     `token_ids` holds what each chunk adds. Omitted or null, trained models still give `token_ids`, because training needs them.
              */
             return_token_ids?: boolean | null;
-            /** @description Salts the prefix cache, so that it is shared only with requests of the same salt. */
+            /** @description Salts the prefix cache, so that it is shared only with requests of the same team and the same salt. At most 128 characters. */
             cache_salt?: string | null;
-            /** @description Parameters of disaggregated serving. */
+            /** @description Parameters of disaggregated serving. A model is served on one machine here, so anything in it is a 422. */
             kv_transfer_params?: {
                 [key: string]: unknown;
             } | null;
-            /** @description Extra parameters for the engine, by name. */
+            /** @description Extra parameters for the engine, by name. The engine knows none, so every name is a 422 that says it. */
             engine_xargs?: {
                 [key: string]: string | number | (string | number)[];
             } | null;
-            /** @description Ends a choice early when an n-gram pattern repeats. */
+            /** @description Ends a choice early, with the finish reason `repetition`, when a pattern of tokens repeats. Null is off. */
             repetition_detection?: components["schemas"]["RepetitionDetection"] | null;
         };
         /** @description A source that the text cites. */
@@ -1191,9 +1396,9 @@ export interface components {
         };
         /** @description What the model said. */
         ChatCompletionMessage: {
-            /** @description Who speaks, `assistant`. */
+            /** @description Who speaks, `assistant`; the role of the last message when that one was continued or no generation prompt was added. */
             role: string;
-            /** @description The text, which may be empty. */
+            /** @description The text, which may be empty. With `echo` it begins with the last message's content. */
             content: string | null;
             /** @description The words in which the model refused. This service says null. */
             refusal: string | null;
@@ -1205,7 +1410,7 @@ export interface components {
             function_call: components["schemas"]["ChatCompletionFunctionCall"] | null;
             /** @description Calls that the model made. Null, since `tool_choice` is `none`. */
             tool_calls: components["schemas"]["ChatCompletionToolCall"][] | null;
-            /** @description What the model thought before it spoke, where its template marks it. */
+            /** @description What the model thought before it spoke, between the marks `<think>` and `</think>` of its template, which are left out. Null where there are none, with `include_reasoning` false, and where the text has to follow a form. */
             reasoning: string | null;
         };
         /** @description One of the most probable tokens at a place. */
@@ -1243,13 +1448,13 @@ export interface components {
             /** @description Log-probabilities of the generated tokens, or null when they were not asked for. */
             logprobs: components["schemas"]["ChatCompletionLogprobs"] | null;
             /**
-             * @description Why the choice ended, `stop` at the end of turn or a stop text, `length` at the token limit or the end of the context, `repetition` by `repetition_detection`.
+             * @description Why the choice ended, `stop` at the end of turn, a stop text or a stop token, `length` at the token limit or the end of the context, `repetition` by `repetition_detection`.
              * @enum {string}
              */
             finish_reason: "stop" | "length" | "repetition";
-            /** @description Id of the stop token that ended the choice, or null when it ended otherwise. It is never the stop text. */
+            /** @description Id of the stop token, one of `stop_token_ids`, that ended the choice, or null when it ended otherwise. It is never the stop text. */
             stop_reason: number | null;
-            /** @description Ids of the generated tokens, the end of turn included. Null for a base model unless `return_token_ids` asked for them. */
+            /** @description Ids of the generated tokens, the end of turn included. Null for a base model unless `return_token_ids` asked for them, and with `include_reasoning` false. */
             token_ids: number[] | null;
         };
         /** @description More on the prompt's tokens. */
@@ -1274,12 +1479,21 @@ export interface components {
              * @default 0
              */
             completion_tokens: number;
-            /** @description More on the prompt's tokens, or null when the engine does not count it. */
+            /** @description More on the prompt's tokens, or null where the engine does not count it. */
             prompt_tokens_details: components["schemas"]["PromptTokensDetails"] | null;
+        };
+        /** @description A token at a place of the prompt, with its log-probability and rank there. */
+        PromptLogprob: {
+            /** @description Natural logarithm of the token's probability under the model; at least -9999. */
+            logprob: number;
+            /** @description Place among all tokens by probability, from 1. */
+            rank: number;
+            /** @description The token as text. Bytes that are no whole character show as U+FFFD. */
+            decoded_token: string;
         };
         /** @description A whole chat completion. Every key is always sent; the ones without a value are null. */
         ChatCompletion: {
-            /** @description Id of the completion, `chatcmpl-` followed by a UUID. */
+            /** @description Id of the completion, `chatcmpl-` followed by the header `x-request-id` when one was sent, else by `request_id`, else by a UUID. */
             id?: string;
             /**
              * @description Kind of this object.
@@ -1300,11 +1514,9 @@ export interface components {
             /** @description Identifies the build and engine that answered, or null when the engine does not say. */
             system_fingerprint?: string | null;
             usage: components["schemas"]["ChatCompletionUsage"];
-            /** @description One entry for each token of the prompt, when the request asked for them. The first token has none. */
+            /** @description One entry for each token of the prompt, when `prompt_logprobs` or `echo` asked for them. The first token has none, null. */
             prompt_logprobs?: ({
-                [key: string]: {
-                    [key: string]: unknown;
-                };
+                [key: string]: components["schemas"]["PromptLogprob"];
             } | null)[] | null;
             /** @description Ids of the prompt's tokens, when `return_token_ids` asked for them. */
             prompt_token_ids?: number[] | null;
@@ -1334,11 +1546,11 @@ export interface components {
         };
         /** @description What a chunk adds to a message. Keys without news are left out. */
         ChatCompletionDelta: {
-            /** @description Who speaks, `assistant`. In the first chunk of each choice only, together with an empty content. */
+            /** @description Who speaks, as in a whole completion. In the first chunk of each choice only, together with an empty content. */
             role?: string;
             /** @description Text to append. It never holds half a character or part of a stop text. */
             content?: string | null;
-            /** @description Thought to append, where the model's template marks it. */
+            /** @description Thought to append, where the model's template marks it and `include_reasoning` is not false. */
             reasoning?: string | null;
             /** @description Refusal to append. */
             refusal?: string | null;
@@ -1364,7 +1576,7 @@ export interface components {
         };
         /** @description One piece of a streamed completion. `id`, `created` and `model` are the same in all chunks of a stream. */
         ChatCompletionChunk: {
-            /** @description Id of the completion, `chatcmpl-` followed by a UUID. */
+            /** @description Id of the completion, made as that of a whole one. */
             id: string;
             /**
              * @description Kind of this object.
@@ -1762,43 +1974,6 @@ export interface components {
              *     ]
              */
             not_found_steps: number[];
-        };
-        /** @description One generated token and its log-probability. */
-        TrajectoryTokenLogprob: {
-            /** @description The token as text, or `token_id:<id>`. */
-            token: string;
-            /** @description Natural logarithm of the token's probability when it was drawn. */
-            logprob: number;
-            /** @description The token's bytes. */
-            bytes?: number[] | null;
-            /** @description Alternatives to the token. Training does not read them. */
-            top_logprobs?: {
-                [key: string]: unknown;
-            }[] | null;
-        };
-        /** @description Log-probabilities of a choice. Training reads `content`, or `refusal` when there is no content. */
-        TrajectoryLogprobs: {
-            /** @description One entry for each generated token, in order. */
-            content?: components["schemas"]["TrajectoryTokenLogprob"][] | null;
-            /** @description One entry for each token of a refusal, in order. */
-            refusal?: components["schemas"]["TrajectoryTokenLogprob"][] | null;
-        };
-        /**
-         * @description A choice of a chat completion, handed back as it came. Training needs its log-probabilities and its token ids; one without
-         *     log-probabilities is context only. Extra keys are accepted.
-         */
-        TrajectoryChoice: {
-            /** @description Position among the completion's choices. */
-            index?: number | null;
-            /** @description Why the choice ended, such as `stop` or `length`. */
-            finish_reason: string | null;
-            /** @description Token id or text that ended the choice. */
-            stop_reason?: number | string | null;
-            message: components["schemas"]["AssistantMessage"];
-            /** @description Log-probabilities of the generated tokens at the time they were drawn. */
-            logprobs?: components["schemas"]["TrajectoryLogprobs"] | null;
-            /** @description Ids of the generated tokens, the end of turn included. As many as there are log-probabilities. */
-            token_ids?: number[] | null;
         };
         /**
          * @description An element of a trajectory: a message, which is context, or a choice as a chat completion returned it, whose tokens are trained on. An
@@ -2558,6 +2733,88 @@ export interface components {
          * @example trajectories.jsonl
          */
         ArtifactFilePath: string;
+        /** @description What one API key used of one model for one project on one day. */
+        UsageLine: {
+            /**
+             * Format: uuid
+             * @description Id of the line. It stays the same while the line grows.
+             * @example 01990c5e-6a11-7d35-8c02-7e9f1a2b3c4d
+             */
+            id: string;
+            /**
+             * Format: date
+             * @description The day, in UTC, on which the requests came.
+             * @example 2026-11-21
+             */
+            day: string;
+            /**
+             * @description The team that it counts for.
+             * @example default
+             */
+            entity: string;
+            /**
+             * @description The project of the project header, or null where the requests named none.
+             * @example yes-no-maybe
+             */
+            project: string | null;
+            /**
+             * @description Id of the base model, or URI of the trained one without a version, which stands for all its checkpoints. Either can be sent as `model` of a chat completion.
+             * @example artifact:///default/yes-no-maybe/yes-no-maybe-001
+             */
+            model: string;
+            /**
+             * Format: uuid
+             * @description Id of the API key. It is no secret.
+             * @example 01990c5e-2f0a-7b16-9a4d-0c1d2e3f4a5b
+             */
+            api_key_id: string;
+            /**
+             * @description Chat completions whose prompt was read, those that failed or were left midway included.
+             * @example 48
+             */
+            requests: number;
+            /**
+             * @description Tokens of the prompts, cached ones included.
+             * @example 816
+             */
+            prompt_tokens: number;
+            /**
+             * @description Generated tokens of all choices, ends of turn included.
+             * @example 96
+             */
+            completion_tokens: number;
+            /**
+             * @description How many of the prompt tokens the engine had at hand from an earlier request.
+             * @example 640
+             */
+            cached_tokens: number;
+        };
+        /** @description One page of lines of usage. */
+        UsageList: {
+            /**
+             * @description Always `list`.
+             * @example list
+             * @constant
+             */
+            object: "list";
+            /** @description The lines of this page. */
+            data: components["schemas"]["UsageLine"][];
+            /**
+             * @description Id of the first item, or `""` when the page is empty.
+             * @example 01990c5e-6a11-7d35-8c02-7e9f1a2b3c4d
+             */
+            first_id: string;
+            /**
+             * @description Id of the last item, or `""` when the page is empty. Send it as `after` to get the next page.
+             * @example 01990c5e-6a11-7d35-8c02-7e9f1a2b3c4d
+             */
+            last_id: string;
+            /**
+             * @description Whether another page follows.
+             * @example false
+             */
+            has_more: boolean;
+        };
         /**
          * @description Digest of the content of a scorer version. It names the version among those of its scorer.
          * @example 73835d2c9bfe2fc80fb3e078a85dfff77b297c13ab068d92b84eb6f3c6396c25
@@ -2790,7 +3047,7 @@ export interface components {
         };
     };
     parameters: {
-        /** @description Team and project that the usage is attributed to, as `<team>/<project>`. The vendor's name in the header's name is a setting of the deployment. When `OpenAI-Project` is sent too, this one counts. A team that the caller is not in is a 403. */
+        /** @description Team and project that the usage is attributed to, as `<team>/<project>`. The vendor's name in the header's name is a setting of the deployment. Without it, usage counts for the team of the key and no project. When `OpenAI-Project` is sent too, this one counts. A team that the caller is not in is a 403. */
         ProjectHeader: string;
         /** @description The same as `Vendor-Project`, under the name that stock OpenAI clients send. A value that is not `<team>/<project>`, such as `proj_123`, attributes nothing and is no error. */
         OpenaiProject: string;
@@ -2824,6 +3081,16 @@ export interface components {
         Range: string;
         /** @description The alias. Within an artifact it names at most one version. */
         ArtifactAlias: components["schemas"]["ArtifactAlias"];
+        /** @description Gives only what counts for this team. One that the caller is not in is a 403, whether or not it exists. */
+        EntityFilter: components["schemas"]["ResourceName"];
+        /** @description Gives only what counts for the project of this name, in whichever team. One without usage gives an empty page. */
+        ProjectFilter: string;
+        /** @description Gives only the usage of this model, named as in a chat completion, by its id or by any form of its URI. The version in a URI is not looked at, and a model without usage gives an empty page. */
+        ModelFilter: string;
+        /** @description The first day to give, in UTC. One after `to` is a 422. */
+        FromDay: string;
+        /** @description The last day to give, in UTC; all of it is included. */
+        ToDay: string;
         /** @description Id of the scorer, all versions of it. */
         ObjectId: components["schemas"]["ResourceName"];
         /** @description Digests of the versions to delete, as a repeated parameter. The forms `digests=a,b` and `digests[]=a` are understood as well. Left out or empty, all versions are deleted. */
@@ -2878,6 +3145,9 @@ export type AssistantMessage = components['schemas']['AssistantMessage'];
 export type ToolMessage = components['schemas']['ToolMessage'];
 export type FunctionMessage = components['schemas']['FunctionMessage'];
 export type CustomMessage = components['schemas']['CustomMessage'];
+export type TrajectoryTokenLogprob = components['schemas']['TrajectoryTokenLogprob'];
+export type TrajectoryLogprobs = components['schemas']['TrajectoryLogprobs'];
+export type TrajectoryChoice = components['schemas']['TrajectoryChoice'];
 export type ChatMessage = components['schemas']['ChatMessage'];
 export type TextResponseFormat = components['schemas']['TextResponseFormat'];
 export type JsonObjectResponseFormat = components['schemas']['JsonObjectResponseFormat'];
@@ -2899,6 +3169,7 @@ export type ChatCompletionLogprobs = components['schemas']['ChatCompletionLogpro
 export type ChatCompletionChoice = components['schemas']['ChatCompletionChoice'];
 export type PromptTokensDetails = components['schemas']['PromptTokensDetails'];
 export type ChatCompletionUsage = components['schemas']['ChatCompletionUsage'];
+export type PromptLogprob = components['schemas']['PromptLogprob'];
 export type ChatCompletion = components['schemas']['ChatCompletion'];
 export type ChatCompletionToolCallDelta = components['schemas']['ChatCompletionToolCallDelta'];
 export type ChatCompletionDelta = components['schemas']['ChatCompletionDelta'];
@@ -2923,9 +3194,6 @@ export type Checkpoint = components['schemas']['Checkpoint'];
 export type CheckpointList = components['schemas']['CheckpointList'];
 export type DeleteCheckpointsRequest = components['schemas']['DeleteCheckpointsRequest'];
 export type DeletedCheckpoints = components['schemas']['DeletedCheckpoints'];
-export type TrajectoryTokenLogprob = components['schemas']['TrajectoryTokenLogprob'];
-export type TrajectoryLogprobs = components['schemas']['TrajectoryLogprobs'];
-export type TrajectoryChoice = components['schemas']['TrajectoryChoice'];
 export type MessageOrChoice = components['schemas']['MessageOrChoice'];
 export type ToolFunction = components['schemas']['ToolFunction'];
 export type Tool = components['schemas']['Tool'];
@@ -2953,6 +3221,8 @@ export type NewArtifactVersion = components['schemas']['NewArtifactVersion'];
 export type CreateArtifactVersionRequest = components['schemas']['CreateArtifactVersionRequest'];
 export type DeletedArtifactVersion = components['schemas']['DeletedArtifactVersion'];
 export type ArtifactFilePath = components['schemas']['ArtifactFilePath'];
+export type UsageLine = components['schemas']['UsageLine'];
+export type UsageList = components['schemas']['UsageList'];
 export type ScorerDigest = components['schemas']['ScorerDigest'];
 export type Scorer = components['schemas']['Scorer'];
 export type ScorerList = components['schemas']['ScorerList'];
@@ -2989,6 +3259,11 @@ export type ParameterArtifactVersion = components['parameters']['ArtifactVersion
 export type ParameterArtifactFilePath = components['parameters']['ArtifactFilePath'];
 export type ParameterRange = components['parameters']['Range'];
 export type ParameterArtifactAlias = components['parameters']['ArtifactAlias'];
+export type ParameterEntityFilter = components['parameters']['EntityFilter'];
+export type ParameterProjectFilter = components['parameters']['ProjectFilter'];
+export type ParameterModelFilter = components['parameters']['ModelFilter'];
+export type ParameterFromDay = components['parameters']['FromDay'];
+export type ParameterToDay = components['parameters']['ToDay'];
 export type ParameterObjectId = components['parameters']['ObjectId'];
 export type ParameterDigests = components['parameters']['Digests'];
 export type ParameterDigest = components['parameters']['Digest'];
@@ -3068,7 +3343,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Team and project that the usage is attributed to, as `<team>/<project>`. The vendor's name in the header's name is a setting of the deployment. When `OpenAI-Project` is sent too, this one counts. A team that the caller is not in is a 403. */
+                /** @description Team and project that the usage is attributed to, as `<team>/<project>`. The vendor's name in the header's name is a setting of the deployment. Without it, usage counts for the team of the key and no project. When `OpenAI-Project` is sent too, this one counts. A team that the caller is not in is a 403. */
                 "Vendor-Project"?: components["parameters"]["ProjectHeader"];
                 /** @description The same as `Vendor-Project`, under the name that stock OpenAI clients send. A value that is not `<team>/<project>`, such as `proj_123`, attributes nothing and is no error. */
                 "OpenAI-Project"?: components["parameters"]["OpenaiProject"];
@@ -3099,7 +3374,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Team and project that the usage is attributed to, as `<team>/<project>`. The vendor's name in the header's name is a setting of the deployment. When `OpenAI-Project` is sent too, this one counts. A team that the caller is not in is a 403. */
+                /** @description Team and project that the usage is attributed to, as `<team>/<project>`. The vendor's name in the header's name is a setting of the deployment. Without it, usage counts for the team of the key and no project. When `OpenAI-Project` is sent too, this one counts. A team that the caller is not in is a 403. */
                 "Vendor-Project"?: components["parameters"]["ProjectHeader"];
                 /** @description The same as `Vendor-Project`, under the name that stock OpenAI clients send. A value that is not `<team>/<project>`, such as `proj_123`, attributes nothing and is no error. */
                 "OpenAI-Project"?: components["parameters"]["OpenaiProject"];
@@ -3130,7 +3405,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Team and project that the usage is attributed to, as `<team>/<project>`. The vendor's name in the header's name is a setting of the deployment. When `OpenAI-Project` is sent too, this one counts. A team that the caller is not in is a 403. */
+                /** @description Team and project that the usage is attributed to, as `<team>/<project>`. The vendor's name in the header's name is a setting of the deployment. Without it, usage counts for the team of the key and no project. When `OpenAI-Project` is sent too, this one counts. A team that the caller is not in is a 403. */
                 "Vendor-Project"?: components["parameters"]["ProjectHeader"];
                 /** @description The same as `Vendor-Project`, under the name that stock OpenAI clients send. A value that is not `<team>/<project>`, such as `proj_123`, attributes nothing and is no error. */
                 "OpenAI-Project"?: components["parameters"]["OpenaiProject"];
@@ -3919,6 +4194,50 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getUsage: {
+        parameters: {
+            query?: {
+                /** @description Gives only what counts for this team. One that the caller is not in is a 403, whether or not it exists. */
+                entity?: components["parameters"]["EntityFilter"];
+                /** @description Gives only what counts for the project of this name, in whichever team. One without usage gives an empty page. */
+                project?: components["parameters"]["ProjectFilter"];
+                /** @description Gives only the usage of this model, named as in a chat completion, by its id or by any form of its URI. The version in a URI is not looked at, and a model without usage gives an empty page. */
+                model?: components["parameters"]["ModelFilter"];
+                /** @description The first day to give, in UTC. One after `to` is a 422. */
+                from?: components["parameters"]["FromDay"];
+                /** @description The last day to give, in UTC; all of it is included. */
+                to?: components["parameters"]["ToDay"];
+                /** @description Id of the last item of the previous page (its `last_id`); that item is not repeated. Leave it out for the first page. An id that names no item gives the items that would come after it. */
+                after?: components["parameters"]["After"];
+                /** @description Most items to give in one page, 1 to 100. The default is 20. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Order of the items, `asc` (oldest first) by default or `desc`. */
+                order?: components["parameters"]["Order"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of lines of usage. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];

@@ -122,7 +122,8 @@ function registerOperation(
       // Comes at the end of every reply, and where the client goes away before it, when onResponse does not.
       reply.raw.once('close', () => {
         leave()
-        if (!reply.raw.writableFinished) request.log.info({ requestId: request.id, operationId }, 'the client went away')
+        if (!reply.raw.writableFinished)
+          request.log.info({ requestId: request.id, operationId }, 'the client went away')
       })
     },
     onResponse: (request, reply, done) => {
@@ -211,14 +212,21 @@ function createContext(service: Service, request: FastifyRequest, reply: Fastify
   reply.raw.once('close', () => {
     if (!reply.raw.writableFinished) abort.abort()
   })
-  return { ...service, principal: request.principal!, requestId: request.id, signal: abort.signal }
+  return {
+    ...service,
+    principal: request.principal!,
+    requestId: request.id,
+    isRequestIdSent: request.headers['x-request-id'] === request.id,
+    signal: abort.signal,
+  }
 }
 
 function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const answer = toApiError(error)
   const { operationId } = request.routeOptions.config
   // Whoever went away gets no answer: what broke is their connection.
-  if (answer.status >= 500 && !reply.raw.destroyed) request.log.error({ requestId: request.id, operationId, error }, 'failed to answer')
+  if (answer.status >= 500 && !reply.raw.destroyed)
+    request.log.error({ requestId: request.id, operationId, error }, 'failed to answer')
   // What is still to come of the body must not stand in the way of the connection's next request.
   request.raw.unpipe().resume()
   return reply

@@ -43,6 +43,15 @@ const SETTINGS = {
   maxChoices: integer('MAX_CHOICES', 128, 'largest `n` of one chat request'),
   maxTopLogprobs: integer('MAX_TOP_LOGPROBS', 20, 'largest `top_logprobs`'),
   maxStop: integer('MAX_STOP', 16, 'most stop strings of one chat request'),
+  trustRequestChatTemplate: flag(
+    'TRUST_REQUEST_CHAT_TEMPLATE',
+    false,
+    'let chat requests bring a chat template of their own, which is a program',
+  ),
+  priorityScheduling: flag('PRIORITY_SCHEDULING', false, 'serve chat requests of a lower `priority` first'),
+  keepAliveMs: integer('KEEP_ALIVE_MS', 15_000, 'milliseconds of silence after which a stream gets a comment', {
+    least: 10,
+  }),
   chatQueueLength: integer('CHAT_QUEUE_LENGTH', 4096, 'most choices waiting for the engine before 429'),
   jobQueueLength: integer('JOB_QUEUE_LENGTH', 1000, 'most unfinished training jobs of one team before 429'),
   chatBatch: integer('CHAT_BATCH', 32, 'most choices generated at once'),

@@ -10,6 +10,7 @@ import type { FolderLock } from './storage/folder-lock.ts'
 import type { Principal } from './storage/keys.ts'
 import type { TrainingEngine } from './training/engine.ts'
 import type { JobWorker } from './training/job-worker.ts'
+import type { UsageCounter } from './usage-counter.ts'
 
 /** The parts of one running service, made once from the settings; handlers reach everything through it. */
 export interface Service {
@@ -22,6 +23,7 @@ export interface Service {
   training: TrainingEngine
   jobs: JobWorker
   metrics: Metrics
+  usage: UsageCounter
   bodies: BodyReader
   /** Keeps other servers out of the data folder. */
   lock: FolderLock
@@ -32,6 +34,8 @@ export interface Context extends Service {
   /** Who calls. Public operations have none: reading it there throws. */
   principal: Principal
   requestId: string
+  /** Whether the caller sent that id, rather than the service made it. */
+  isRequestIdSent: boolean
   /** Aborted when the client goes away before the reply is complete. */
   signal: AbortSignal
 }

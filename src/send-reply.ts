@@ -36,7 +36,7 @@ export async function sendReply(
       return { error: toApiError(error).toBody().error }
     }
     reply.type('text/event-stream').header('cache-control', 'no-cache').header('x-accel-buffering', 'no')
-    return reply.send(toEventStream(answer.events, onFailure))
+    return reply.send(toEventStream(answer.events, onFailure, settings.keepAliveMs))
   }
   const text = JSON.stringify(answer.body)
   if (settings.strict)

@@ -17,6 +17,7 @@ import { lockFolder } from './storage/folder-lock.ts'
 import { addKey, createKeyValue, hasAnyKey, isWeakKey } from './storage/keys.ts'
 import type { TrainingEngine } from './training/engine.ts'
 import { JobWorker } from './training/job-worker.ts'
+import { UsageCounter } from './usage-counter.ts'
 
 /** Folders whose content is of use to one process only: emptied at start. */
 const WORK_FOLDER = 'work'
@@ -82,16 +83,26 @@ async function createParts(settings: Settings, parts: ServiceParts): Promise<Omi
     training,
     jobs,
     metrics,
+    usage: new UsageCounter({ database, log }),
     bodies: new BodyReader(),
   }
 }
 
 /** Stops the parts in the order in which they depend on each other. */
-export async function closeService({ jobs, bodies, training, inference, database, lock }: Service): Promise<void> {
+export async function closeService({
+  jobs,
+  bodies,
+  training,
+  inference,
+  usage,
+  database,
+  lock,
+}: Service): Promise<void> {
   await jobs.stop()
   await bodies.close()
   await training.close()
   await inference.close()
+  await usage.close()
   await database.destroy()
   lock.release()
 }

@@ -6,7 +6,7 @@ import type { TrainingEngine } from '../src/training/engine.ts'
 /** Engines that compute nothing, for benches and for tests of what stands in front of an engine. */
 export const noOpInference: InferenceEngine = {
   async *generate({ sampling }): AsyncGenerator<GeneratePart> {
-    yield { type: 'prompt', tokenIds: [1, 2, 3] }
+    yield { type: 'prompt', tokenIds: [1, 2, 3], cachedTokens: 0, logprobs: null }
     for (let index = 0; index < sampling.n; index++) {
       yield {
         type: 'delta',

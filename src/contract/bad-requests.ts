@@ -99,6 +99,7 @@ function breachesOf(schema: SchemaObject): Breach[] {
   if (typeof schema.maxLength === 'number') add('too long', 'x'.repeat(schema.maxLength + 1))
   if (Array.isArray(schema.enum)) add('not one of its values', 'no-such-value')
   if (schema.format === 'uuid') add('not a UUID', 'urn:uuid:01990c5e-3b6f-7c41-9d35-5a7d1e2f3b40', true)
+  if (schema.format === 'date') add('not a day', '2026-02-30', true)
   if (schema.format === 'date-time') add('not a time', '2026-01-02 03:04:05Z', true)
   return breaches
 }

@@ -56,7 +56,7 @@ export const listClientOperations = (document: OpenApiDocument): ClientOperation
       operation,
       reply: content[jsonType] || Object.keys(content).length === 0 ? 'json' : 'bytes',
       eventSchema: content[eventType] ? toSchemaName(id, content[eventType].itemSchema) : null,
-      pages: id.startsWith('list') && query.includes('after'),
+      pages: query.includes('after'),
       inputRequired:
         parameters.some(parameter => parameter.required && parameter.in !== 'header') ||
         (bodyRequired && fields.required.length > 0),

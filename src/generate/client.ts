@@ -74,7 +74,7 @@ leaving the loop ends it. An error inside the stream is thrown as \`ApiError\`, 
   if (pages) {
     const call = `runtime.items<Item<'${id}'>>(plans.${id}, input, options)`
     const note = 'Gives every item, asking for page after page as the loop goes on; `limit` is the size of a page.'
-    functions.push(toFunction(operation, id.replace(/^list/, 'iterate'), input, call, note))
+    functions.push(toFunction(operation, id.replace(/^(list|get)/, 'iterate'), input, call, note))
   }
   return functions.join('\n\n')
 }

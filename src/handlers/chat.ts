@@ -1,11 +1,17 @@
 import type { components } from '../../generated/schema.d.ts'
 import { toArtifactUri } from '../artifacts/uri.ts'
-import { requireMember } from '../auth.ts'
+import { toAttribution } from '../attribution.ts'
 import type { Context } from '../context.ts'
 import { busy, invalidValue } from '../errors.ts'
-import { checkRoom, fromChatRequest, toChatChunks, toChatCompletion } from '../inference/chat.ts'
+import { toConstraintLoc } from '../inference/chat-constraint.ts'
 import { findChatModel } from '../inference/chat-model.ts'
+import { toChatCompletion } from '../inference/chat-reply.ts'
+import { fromChatRequest } from '../inference/chat-request.ts'
+import { checkRoom } from '../inference/chat-rules.ts'
+import { toChatChunks } from '../inference/chat-stream.ts'
+import type { ChatRequest } from '../inference/chat-types.ts'
 import { BusyError, type GeneratePart, PromptError } from '../inference/engine.ts'
+import { toModelName } from '../inference/model-name.ts'
 import type { Handler, Input, Reply } from '../spec/handler.ts'
 import { listServedCheckpoints } from '../storage/models.ts'
 
@@ -19,16 +25,23 @@ async function complete(
   { body, headers }: Pick<Input<'createChatCompletion'>, 'body' | 'headers'>,
   context: Context,
 ): Promise<Reply<'createChatCompletion'>> {
-  checkProject(context, headers)
+  const attribution = toAttribution(context.principal, headers)
   const { baseModel, adapter } = await findChatModel(context, body.model)
-  const { prompt, sampling, options } = fromChatRequest(body, adapter !== null, context.settings)
-  const request = { baseModel: baseModel.name, adapter, prompt, sampling }
-  const parts = await begin(context.inference.generate(request, context.signal), part => {
-    if (part.type === 'prompt') checkRoom(part.tokenIds.length, baseModel.contextLength, options.outputBound)
+  const { contextLength, reasoning } = baseModel
+  const task = fromChatRequest(body, { trained: adapter !== null, contextLength, reasoning }, context.settings)
+  const { prompt, sampling, priority, options } = task
+  const cacheScope = JSON.stringify([context.principal.team, body.cache_salt ?? null])
+  const request = { baseModel: baseModel.name, adapter, prompt, sampling, priority, cacheScope }
+  const model = toModelName(body.model || baseModel.name, context.settings.artifactScheme)
+  const countUsage = context.usage.open({ ...attribution, model, api_key_id: context.principal.keyId })
+  const toError = (error: unknown) => toRequestError(error, task.constraintLoc)
+  const parts = await begin(context.inference.generate(request, context.signal), toError, part => {
+    if (part.type === 'prompt') checkRoom(part.tokenIds.length, contextLength, task.outputBound)
     countTokens(part, context, baseModel.name)
+    countUsage(part)
   })
   const head = {
-    id: `chatcmpl-${crypto.randomUUID()}`,
+    id: `chatcmpl-${toReplyId(body, context)}`,
     created: Math.floor(Date.now() / 1000),
     model: body.model || baseModel.name,
   }
@@ -37,7 +50,7 @@ async function complete(
 }
 
 export const listInferenceModels: Handler<'listInferenceModels'> = async ({ headers }, context) => {
-  checkProject(context, headers)
+  toAttribution(context.principal, headers)
   const { baseModels, database, principal, settings } = context
   const base = [...baseModels.values()].map(({ name, created }) => toEntry(name, created, name))
   const checkpoints = await listServedCheckpoints(database, [...principal.teams.keys()])
@@ -56,11 +69,9 @@ function toEntry(id: string, created: number, root: string): components['schemas
   return { id, object: 'model', created, owned_by: 'system', root }
 }
 
-/** The project header attributes usage to a team; one that the caller is not in is a 403. */
-function checkProject({ principal }: Context, headers: Record<string, string | undefined>): void {
-  const project = headers['vendor-project'] ?? headers['openai-project']
-  if (!project?.includes('/')) return
-  requireMember(principal, project.slice(0, project.indexOf('/')))
+/** The id that came as a header, else the one in the body, else the one that the reply's header has. */
+function toReplyId({ request_id: sent }: ChatRequest, { requestId, isRequestIdSent }: Context): string {
+  return isRequestIdSent ? requestId : sent || requestId
 }
 
 /**
@@ -69,12 +80,18 @@ function checkProject({ principal }: Context, headers: Record<string, string | u
  */
 async function begin(
   parts: AsyncIterable<GeneratePart>,
+  toError: (error: unknown) => unknown,
   onPart: (part: GeneratePart) => void,
 ): Promise<AsyncIterable<GeneratePart>> {
   const iterator = parts[Symbol.asyncIterator]()
-  const first = await iterator.next().catch(error => {
-    throw toRequestError(error)
-  })
+  const take = async () => {
+    try {
+      return await iterator.next()
+    } catch (error) {
+      throw toError(error)
+    }
+  }
+  const first = await take()
   try {
     if (first.done || first.value.type !== 'prompt') throw new Error('The engine gave no prompt')
     onPart(first.value)
@@ -85,7 +102,7 @@ async function begin(
   // Not a generator, whose promises would be felt with every token.
   let isFirst = true
   const next = async () => {
-    const result = isFirst ? first : await iterator.next()
+    const result = isFirst ? first : await take()
     if (!isFirst && !result.done) onPart(result.value)
     isFirst = false
     return result
@@ -97,10 +114,13 @@ async function begin(
   return { [Symbol.asyncIterator]: () => ({ next, return: leave }) }
 }
 
-function toRequestError(error: unknown): unknown {
-  if (error instanceof PromptError) return invalidValue(['body', ...error.loc], error.message, error.type)
+/** A fault in the rule for the text is told where the request has the rule. */
+function toRequestError(error: unknown, constraintLoc: string[]): unknown {
   if (error instanceof BusyError) return busy('Too many choices are waiting for the engine')
-  return error
+  if (!(error instanceof PromptError)) return error
+  const [first, ...path] = error.loc
+  const loc = first === 'constraint' ? toConstraintLoc(constraintLoc, path) : error.loc
+  return invalidValue(['body', ...loc], error.message, error.type)
 }
 
 function countTokens(part: GeneratePart, { metrics }: Context, model: string): void {

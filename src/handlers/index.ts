@@ -7,6 +7,7 @@ import * as router from './router.ts'
 import * as scorers from './scorers.ts'
 import * as trainingJobs from './training-jobs.ts'
 import { logTrajectories } from './trajectory-log.ts'
+import * as usage from './usage.ts'
 
 const { requireModel: _, ...modelHandlers } = models
 
@@ -20,4 +21,5 @@ export const handlers: Handlers = {
   ...artifacts,
   ...scorers,
   ...chat,
+  ...usage,
 }

@@ -10,6 +10,7 @@ import { createExplanation } from '../spec/compile-schema.ts'
 import { operationById, packageRoot } from '../spec/document.ts'
 import { toValidationDetails } from '../spec/validation-detail.ts'
 import { isObject } from '../training/json-values.ts'
+import { type ReasoningMarks, readReasoningMarks } from './reasoning.ts'
 
 type RouterModel = components['schemas']['RouterModel']
 
@@ -22,6 +23,8 @@ export interface BaseModel {
   created: number
   /** Tokens of context. */
   contextLength: number
+  /** Null: a model that does not think before it speaks. */
+  reasoning: ReasoningMarks | null
   /** Optimiser step size used where a job names none. */
   defaultLearningRate: number
   router: RouterModel
@@ -34,6 +37,9 @@ export const DEFAULT_BASE_MODEL = 'tiny-chat'
 /** The learning rate of models that name none of their own (api-surface: decisions). */
 const DEFAULT_LEARNING_RATE = 5e-6
 const DEFAULT_CONTEXT_LENGTH = 2048
+/** What every model here is sampled with, in the words that routers know. */
+const SAMPLING_PARAMETERS =
+  'temperature top_p top_k repetition_penalty frequency_penalty presence_penalty stop seed'.split(' ')
 const NO_PRICING = { prompt: '0', completion: '0', image: '0', request: '0', input_cache_read: '0' }
 const BUILT_IN_FOLDER = join(packageRoot, 'generated', DEFAULT_BASE_MODEL)
 
@@ -78,13 +84,14 @@ function readBaseModel(name: string, folder: string): BaseModel {
   const contextLength = entry.context_length ?? config.max_position_embeddings ?? DEFAULT_CONTEXT_LENGTH
   const created = entry.created ?? Math.floor(statSync(folder).mtimeMs / 1000)
   const defaultLearningRate = default_learning_rate ?? DEFAULT_LEARNING_RATE
+  const reasoning = readReasoningMarks(folder)
   const router = {
     name,
     input_modalities: ['text'],
     output_modalities: ['text'],
     max_output_length: contextLength,
-    supported_sampling_parameters: ['temperature', 'top_p', 'top_k', 'stop', 'seed'],
-    supported_features: [],
+    supported_sampling_parameters: SAMPLING_PARAMETERS,
+    supported_features: ['json_mode', 'structured_outputs', ...(reasoning ? ['reasoning'] : [])],
     datacenters: [],
     deprecation_date: null,
     ...entry,
@@ -94,7 +101,7 @@ function readBaseModel(name: string, folder: string): BaseModel {
     pricing: { ...NO_PRICING, ...entry.pricing },
   }
   if (folder !== BUILT_IN_FOLDER) checkCard(cardFile, router, defaultLearningRate)
-  return { name, folder, created, contextLength, defaultLearningRate, router }
+  return { name, folder, created, contextLength, reasoning, defaultLearningRate, router }
 }
 
 /** The entry is given to everybody as it is, so it must be what the contract says. */

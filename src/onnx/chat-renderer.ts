@@ -50,15 +50,15 @@ export class ChatRenderer implements Renderer {
 
   /** The prompt's tokens. Throws PromptError where a message cannot be rendered. */
   render(prompt: Prompt): number[] {
-    return this.encode(this.renderText(prompt))
+    const text = this.renderText(prompt)
+    return this.#tokenizer.encode(text, { add_special_tokens: prompt.addSpecialTokens }).ids
   }
 
   /** The prompt as the template writes it. Throws PromptError. */
   renderText(prompt: Prompt): string {
-    const { tools, addGenerationPrompt, continueFinalMessage, templateVariables } = prompt
+    const { tools, addGenerationPrompt, continueFinalMessage, chatTemplate, templateVariables } = prompt
     const messages = prompt.messages.map(toTemplateMessage)
-    const template = (tools && this.#templates.get(TOOL_TEMPLATE)) ?? this.#templates.get(DEFAULT_TEMPLATE)
-    if (!template) throw new PromptError(['messages'], 'this base model has no chat template', 'template_missing')
+    const template = chatTemplate === null ? this.#template(tools) : parseTemplate(chatTemplate)
     let text: string
     try {
       text = template.render({
@@ -69,7 +69,11 @@ export class ChatRenderer implements Renderer {
         add_generation_prompt: addGenerationPrompt,
       })
     } catch (error) {
-      throw new PromptError(['messages'], `the chat template refused: ${(error as Error).message}`, 'template_error')
+      throw new PromptError(
+        placeOfTemplate(chatTemplate),
+        `the chat template refused: ${(error as Error).message}`,
+        'template_error',
+      )
     }
     return continueFinalMessage ? cutAfterFinalMessage(text, prompt.messages.length - 1, messages.at(-1)) : text
   }
@@ -86,6 +90,26 @@ export class ChatRenderer implements Renderer {
   tokenId(bytes: readonly number[]): number | null {
     return this.tokens.tokenId(bytes)
   }
+
+  #template(tools: unknown[] | null): Template {
+    const template = (tools && this.#templates.get(TOOL_TEMPLATE)) ?? this.#templates.get(DEFAULT_TEMPLATE)
+    if (!template) throw new PromptError(['messages'], 'this base model has no chat template', 'template_missing')
+    return template
+  }
+}
+
+function parseTemplate(text: string): Template {
+  try {
+    return new Template(text)
+  } catch (error) {
+    const message = `the chat template cannot be read: ${(error as Error).message}`
+    throw new PromptError(placeOfTemplate(text), message, 'template_error')
+  }
+}
+
+/** Where a fault of the template is to be looked for: in the request's own one, or in what the model's was given. */
+export function placeOfTemplate(chatTemplate: string | null): string[] {
+  return [chatTemplate === null ? 'messages' : 'chat_template']
 }
 
 function readTemplates(folder: string, config: TokenizerConfig): Map<string, Template> {

@@ -19,10 +19,10 @@ export const newName = (cacheName: string) => `new.${cacheName}`
 /**
  * Inputs: `ids` int32 and `position` int64 [batch, length], the new tokens and their places; `pastMask` [batch, 1, 1,
  * positions], added to the scores of the cached tokens; `newMask` [query heads per key head · length, length], added to
- * those of the new tokens; `sizes` int64 [2], positions and length; `picked` int32 [1], index of the new token whose
- * logits are wanted; the cache, [batch, key heads, positions, head size] per layer; with `hasLora` the factors of every
- * layer, of one rank, B multiplied by the adapter's scale.
- * Outputs: `logits` [batch, vocabulary] and `new.<cache name>` [batch, key heads, length, head size].
+ * those of the new tokens; `sizes` int64 [2], positions and length; `picked` int32 [wanted], the new tokens whose logits
+ * are wanted, counted row after row; the cache, [batch, key heads, positions, head size] per layer; with `hasLora` the
+ * factors of every layer, of one rank, B multiplied by the adapter's scale.
+ * Outputs: `logits` [wanted, vocabulary] and `new.<cache name>` [batch, key heads, length, head size].
  */
 export function buildDecodeGraph(
   graph: Graph,
@@ -32,17 +32,16 @@ export function buildDecodeGraph(
   contextLength: number,
 ): void {
   const ids = graph.input('ids', ['batch', 'length'], 'int32')
-  const picked = graph.input('picked', [1], 'int32')
+  const picked = graph.input('picked', ['wanted'], 'int32')
   const lora: Lora = (layerName, inputs, outputs) => {
     const { a, b } = factorNames(layerName)
     return { a: graph.input(a, ['rank', inputs]), b: graph.input(b, [outputs, 'rank']), scale: 1 }
   }
   const parts = { config, weights, lora: hasLora ? lora : noLora }
   const hidden = traceBlocks(parts, ids, cachedAttention(graph, config, contextLength))
-  const wanted = graph.operation('Gather', [hidden, picked], ['batch', 1, config.hiddenSize], {
-    attributes: { axis: { int: 1 } },
-  })
-  graph.output(traceLogits(parts, reshape(wanted, ['batch', config.hiddenSize])), 'logits')
+  const flat = reshape(hidden, ['tokens', config.hiddenSize])
+  const wanted = graph.operation('Gather', [flat, picked], ['wanted', config.hiddenSize])
+  graph.output(traceLogits(parts, wanted), 'logits')
 }
 
 function cachedAttention(graph: Graph, config: ModelConfig, contextLength: number): Attention {

@@ -12,6 +12,13 @@ import { createFrozenWeights, readWeightIndex, type WeightIndex } from './weight
 /** Adapter factors as feeds of the graph with adapter. */
 export type AdapterFeeds = Record<string, Tensor>
 
+/** One sequence that is to grow. */
+export interface Extension {
+  /** Tokens that its slot holds. */
+  done: number
+  ids: readonly number[]
+}
+
 /** Models with fewer weights are small: what costs memory or time per operation is judged by this. */
 const SMALL_MODEL_WEIGHTS = 50_000_000
 
@@ -41,38 +48,27 @@ export class Decoder {
   }
 
   /**
-   * Extends the sequence in one slot, which holds `done` tokens, by `ids` and gives the logits [vocabulary] after the
-   * last. The cache has room for all of them.
+   * Extends the sequences in the slots from `firstSlot` on by at least one token each and gives the logits
+   * [rows, vocabulary] after the last token of each; with `every`, [tokens, vocabulary] after all new tokens, row after
+   * row. The cache has room for all of them.
    */
-  prefill(cache: KvCache, slot: number, done: number, ids: readonly number[], adapter: AdapterFeeds | null) {
-    return this.#run(cache, slot, [done], ids, ids.length, adapter)
-  }
-
-  /**
-   * Extends the sequences in the first slots, which hold `done` tokens each, by one token each, and gives the logits
-   * [slots, vocabulary] after them.
-   */
-  decode(cache: KvCache, done: readonly number[], ids: readonly number[], adapter: AdapterFeeds | null) {
-    return this.#run(cache, 0, done, ids, 1, adapter)
-  }
-
-  async #run(
+  async extend(
     cache: KvCache,
     firstSlot: number,
-    done: readonly number[],
-    ids: readonly number[],
-    length: number,
+    rows: readonly Extension[],
     adapter: AdapterFeeds | null,
+    every = false,
   ): Promise<Float32Array> {
     const factors = adapter ?? this.#noAdapter
     const session = await this.#session(factors !== null)
+    const length = rows.reduce((longest, { ids }) => Math.max(longest, ids.length), 0)
     const group = this.config.heads / this.config.keyValueHeads
     const outputs = await session.run({
-      ...cache.feeds(firstSlot, done.length),
-      ...tokenFeeds(ids, done, length, cache.positions, group),
+      ...cache.feeds(firstSlot, rows.length),
+      ...tokenFeeds(rows, length, cache.positions, group, every),
       ...factors,
     })
-    cache.store(outputs, firstSlot, done, length)
+    cache.store(outputs, firstSlot, rows, length)
     return floatsOf(outputs, 'logits')
   }
 
@@ -95,32 +91,41 @@ export class Decoder {
   }
 }
 
-/** Everything that a run needs beside cache and adapter: `length` new tokens for each sequence of `done` tokens. */
+/**
+ * Everything that a run needs beside cache and adapter. Rows shorter than `length` are filled up at their end, where no
+ * token of their own looks.
+ */
 function tokenFeeds(
-  ids: readonly number[],
-  done: readonly number[],
+  rows: readonly Extension[],
   length: number,
   positions: number,
   group: number,
+  every: boolean,
 ): Record<string, Tensor> {
-  const batch = done.length
+  const batch = rows.length
+  const tokens = new Int32Array(batch * length)
   const position = new BigInt64Array(batch * length)
   const pastMask = new Float32Array(batch * positions)
-  done.forEach((count, row) => {
-    for (let index = 0; index < length; index++) position[row * length + index] = BigInt(count + index)
-    pastMask.fill(MASKED_SCORE, row * positions + count, (row + 1) * positions)
+  const picked: number[] = []
+  rows.forEach(({ done, ids }, row) => {
+    tokens.set(ids, row * length)
+    for (let index = 0; index < length; index++) {
+      position[row * length + index] = BigInt(done + Math.min(index, ids.length - 1))
+    }
+    pastMask.fill(MASKED_SCORE, row * positions + done, (row + 1) * positions)
+    for (let index = every ? 0 : ids.length - 1; index < ids.length; index++) picked.push(row * length + index)
   })
   const newMask = new Float32Array(group * length * length)
   for (let row = 0; row < group * length; row++) {
     newMask.fill(MASKED_SCORE, row * length + (row % length) + 1, (row + 1) * length)
   }
   return {
-    ids: toTensor(Int32Array.from(ids), [batch, length]),
+    ids: toTensor(tokens, [batch, length]),
     position: toTensor(position, [batch, length]),
     pastMask: toTensor(pastMask, [batch, 1, 1, positions]),
     newMask: toTensor(newMask, [group * length, length]),
     sizes: toTensor(BigInt64Array.of(BigInt(positions), BigInt(length)), [2]),
-    picked: toTensor(Int32Array.of(length - 1), [1]),
+    picked: toTensor(Int32Array.from(picked), [picked.length]),
   }
 }
 

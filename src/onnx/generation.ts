@@ -1,63 +1,75 @@
-/** One choice being generated: what has been drawn so far, and what its next logits make of it. */
+/** One choice being drawn token by token. */
 import type { GeneratedToken, GeneratePart, Sampling, TokenLogprob } from '../inference/engine.ts'
+import { type EndRules, endOf } from './end-rules.ts'
+import type { LogitRules } from './logit-rules.ts'
+import { type LogprobEntry, tokenLogprob } from './logprobs.ts'
 import { createRandom } from './random.ts'
-import { drawToken, type LogprobEntry, tokenLogprob } from './sampler.ts'
-import { TextStream } from './text-stream.ts'
+import { drawToken } from './sampler.ts'
+import type { NextToken, SequenceGroup } from './sequence-group.ts'
 import type { TokenTable } from './token-table.ts'
+import { TokenText } from './token-text.ts'
 
 export interface GenerationSettings {
   index: number
-  /** Tokens of the prompt. */
-  promptLength: number
-  /** Most tokens to generate: at least 1. */
-  maxTokens: number
   sampling: Sampling
   /** The request's seed, or a random one. */
   seed: number
+  ends: EndRules
+  rules: LogitRules
+  tokens: TokenTable
 }
 
-export class Generation {
-  /** The token to be computed next: the last one drawn. */
-  lastToken = -1
-  /** Tokens of the sequence: prompt and generated. */
-  length: number
-  isFinished = false
+export class Generation implements SequenceGroup {
+  readonly reservedSlots = 1
   readonly #settings: GenerationSettings
-  readonly #tokens: TokenTable
+  readonly #emit: (part: GeneratePart) => void
   readonly #random: () => number
-  readonly #text: TextStream
-  #generated = 0
+  readonly #text: TokenText
+  readonly #generated: number[] = []
 
-  constructor(settings: GenerationSettings, tokens: TokenTable) {
+  constructor(settings: GenerationSettings, emit: (part: GeneratePart) => void) {
+    const { seed, index, sampling, tokens } = settings
     this.#settings = settings
-    this.#tokens = tokens
-    this.#random = createRandom(settings.seed, settings.index)
-    this.#text = new TextStream(settings.sampling.stop)
-    this.length = settings.promptLength
+    this.#emit = emit
+    this.#random = createRandom(seed, index)
+    this.#text = new TokenText(sampling, tokens)
   }
 
-  /** Draws the next token from logits [vocabulary]; gives its `delta` and, when it was the last, the `finish`. */
-  advance(logits: Float32Array): GeneratePart[] {
-    const { index, sampling, maxTokens } = this.#settings
-    const id = drawToken(logits, sampling, this.#random)
-    this.lastToken = id
-    this.length += 1
-    this.#generated += 1
-    const isEnd = this.#tokens.eosIds.includes(id)
-    let text = isEnd || this.#tokens.isSpecial(id) ? '' : this.#text.push(this.#tokens.bytes(id))
-    const reason = isEnd || this.#text.isStopped ? 'stop' : this.#generated >= maxTokens ? 'length' : null
-    if (reason) text += this.#text.end()
-    this.isFinished = reason !== null
-    const delta: GeneratePart = { type: 'delta', index, text, tokens: [this.#toToken(logits, id)] }
-    return reason ? [delta, { type: 'finish', index, reason, stopTokenId: null }] : [delta]
+  /** Draws the next token; emits its `delta` and, when it was the last, the `finish`. */
+  advance([logits]: readonly Float32Array[]): NextToken[] {
+    const { index, sampling, ends, rules } = this.#settings
+    const ruled = rules.apply(logits, this.#generated)
+    const { id, normaliser } = drawToken(ruled, sampling, this.#random)
+    const known = ruled === logits ? normaliser : null
+    rules.accept(id)
+    this.#generated.push(id)
+    const end = endOf(ends, this.#generated, rules.isForced) ?? (rules.mustStop ? STOPPED : null)
+    let text = end?.reason === 'stop' && end !== STOPPED ? this.#text.pushEnd(id) : this.#text.push(id)
+    const outcome = this.#text.isStopped ? STOPPED : end
+    if (outcome) text += this.#text.end()
+    this.#emit({ type: 'delta', index, text, tokens: [toGeneratedToken(this.#settings, logits, id, known)] })
+    if (!outcome) return [{ parent: 0, token: id }]
+    this.#emit({ type: 'finish', index, ...outcome })
+    return []
   }
+}
 
-  #toToken(logits: Float32Array, id: number): GeneratedToken {
-    const { logprob, top } = tokenLogprob(logits, id, this.#settings.sampling.topLogprobs ?? 0)
-    return { ...this.#describe({ id, logprob }), top: top.map(entry => this.#describe(entry)) }
-  }
+/** Ended by the text: a stop string, or a constraint that allows no more. */
+const STOPPED = { reason: 'stop', stopTokenId: null } as const
 
-  #describe({ id, logprob }: LogprobEntry): TokenLogprob {
-    return { id, token: this.#tokens.text(id), bytes: [...this.#tokens.bytes(id)], logprob }
-  }
+/** Log-probabilities are those of the logits as they are, and NaN where none were asked for. */
+export function toGeneratedToken(
+  { sampling, tokens }: Pick<GenerationSettings, 'sampling' | 'tokens'>,
+  logits: Float32Array,
+  id: number,
+  normaliser: number | null = null,
+): GeneratedToken {
+  if (sampling.topLogprobs === null) return { ...toTokenLogprob(tokens, { id, logprob: Number.NaN }), top: [] }
+  const { logprob, top } = tokenLogprob(logits, id, sampling.topLogprobs, normaliser ?? undefined)
+  return { ...toTokenLogprob(tokens, { id, logprob }), top: top.map(entry => toTokenLogprob(tokens, entry)) }
+}
+
+export function toTokenLogprob<Entry extends LogprobEntry>(tokens: TokenTable, entry: Entry): Entry & TokenLogprob {
+  const { id } = entry
+  return { ...entry, token: tokens.text(id), bytes: [...tokens.bytes(id)] }
 }

@@ -1,14 +1,16 @@
 /**
- * Keys and values of the sequences being generated, one slot each. Slots and positions grow in powers of two, so that
+ * Keys and values of the sequences being generated, one slot each. Slots and positions grow as they are needed, so that
  * an idle engine holds little. A slot is one span of memory, so a sequence can be computed alone or with others, in
  * place.
  */
 import type { Tensor } from 'onnxruntime-node'
 import { cacheNames, newName } from './decode-graph.ts'
+import type { Extension } from './decoder.ts'
 import type { ModelConfig } from './model-config.ts'
 import { floatsOf, toTensor } from './session.ts'
 
-const FIRST_POSITIONS = 64
+/** Positions come in steps of so many, and of a quarter of their number where that is more. */
+const LEAST_STEP = 64
 
 export class KvCache {
   readonly #names: string[]
@@ -33,7 +35,7 @@ export class KvCache {
   reserve(slots: number, positions: number): void {
     if (slots <= this.#slots && positions <= this.#positions) return
     const newSlots = Math.max(this.#slots, ceilingPowerOfTwo(slots))
-    const newPositions = Math.max(this.#positions, FIRST_POSITIONS, ceilingPowerOfTwo(positions))
+    const newPositions = Math.max(this.#positions, roomFor(positions))
     const oldStride = this.#positions * this.#headSize
     const newStride = newPositions * this.#headSize
     for (const name of this.#names) {
@@ -58,29 +60,68 @@ export class KvCache {
     return Object.fromEntries(tensors)
   }
 
-  /** Stores what a run gave for `length` new tokens of each slot from `first` on; `starts` are their places. */
-  store(outputs: Record<string, Tensor>, first: number, starts: readonly number[], length: number): void {
+  /** Stores what a run gave for the new tokens of each slot from `first` on, in rows of `length` tokens. */
+  store(outputs: Record<string, Tensor>, first: number, rows: readonly Extension[], length: number): void {
     const span = length * this.#headSize
     for (const [name, array] of this.#arrays) {
       const added = floatsOf(outputs, newName(name))
-      starts.forEach((start, row) => {
+      rows.forEach(({ done, ids }, row) => {
         for (let head = 0; head < this.#heads; head++) {
           const from = (row * this.#heads + head) * span
-          const to = (((first + row) * this.#heads + head) * this.#positions + start) * this.#headSize
-          array.set(added.subarray(from, from + span), to)
+          array.set(added.subarray(from, from + ids.length * this.#headSize), this.#offset(first + row, head, done))
         }
       })
     }
   }
 
-  copySlot(from: number, to: number): void {
-    const size = this.#slotSize()
-    for (const array of this.#arrays.values()) array.copyWithin(to * size, from * size, (from + 1) * size)
+  /** Copies the first `length` tokens of a slot, of this cache or of another of the same model. */
+  copySlot(from: number, to: number, length: number, source: KvCache = this): void {
+    for (const [name, array] of this.#arrays) {
+      const origin = source.#arrays.get(name) as Float32Array
+      for (let head = 0; head < this.#heads; head++) {
+        const start = source.#offset(from, head, 0)
+        array.set(origin.subarray(start, start + length * this.#headSize), this.#offset(to, head, 0))
+      }
+    }
+  }
+
+  /** The keys and values of `length` tokens of a slot, one array after the other. */
+  read(slot: number, start: number, length: number): Float32Array {
+    const span = length * this.#headSize
+    const block = new Float32Array(this.#arrays.size * this.#heads * span)
+    this.#spans(slot, start).forEach(({ array, offset }, index) => {
+      block.set(array.subarray(offset, offset + span), index * span)
+    })
+    return block
+  }
+
+  /** Puts into a slot what `read` gave. */
+  write(slot: number, start: number, length: number, block: Float32Array): void {
+    const span = length * this.#headSize
+    this.#spans(slot, start).forEach(({ array, offset }, index) => {
+      array.set(block.subarray(index * span, (index + 1) * span), offset)
+    })
+  }
+
+  #spans(slot: number, start: number): { array: Float32Array; offset: number }[] {
+    return [...this.#arrays.values()].flatMap(array =>
+      Array.from({ length: this.#heads }, (_, head) => ({ array, offset: this.#offset(slot, head, start) })),
+    )
+  }
+
+  #offset(slot: number, head: number, position: number): number {
+    return ((slot * this.#heads + head) * this.#positions + position) * this.#headSize
   }
 
   #slotSize(): number {
     return this.#heads * this.#positions * this.#headSize
   }
+}
+
+/** Attention runs over empty positions too, so there are not many more than needed. */
+function roomFor(positions: number): number {
+  const step = Math.max(LEAST_STEP, ceilingPowerOfTwo(positions) / 8)
+  return Math.ceil(positions / step) * step
 }
 
 const ceilingPowerOfTwo = (count: number) => 2 ** Math.ceil(Math.log2(count))

@@ -1,104 +1,194 @@
-/** The choices that are generated together: those of one base model under one adapter. */
-import type { GeneratePart } from '../inference/engine.ts'
+/** What is generated together: the sequences of one base model under one adapter. */
+import type { PromptLogprob } from '../inference/engine.ts'
 import type { AdapterFeeds, Decoder } from './decoder.ts'
-import { Generation, type GenerationSettings } from './generation.ts'
 import { KvCache } from './kv-cache.ts'
+import { Prefill, type PrefilledPrompt, type PrefillRequest } from './prefill.ts'
+import type { PrefixCache } from './prefix-cache.ts'
+import type { NextToken, SequenceGroup } from './sequence-group.ts'
 import type { TokenTable } from './token-table.ts'
 
 /** A request as lanes see it. */
-export interface LaneRequest {
-  ids: readonly number[]
-  signal: AbortSignal
-  /** What the choice with this index starts from. */
-  settings(index: number): GenerationSettings
-  emit(part: GeneratePart): void
-  /** Called once for each choice that ends, with the reason where it did not finish. */
-  onEnd(error?: Error): void
+export interface LaneRequest extends PrefillRequest {
+  /** Most sequences that it will have at once. */
+  slots: number
+  /** Called once, when the prompt is computed and before the groups begin. */
+  onPrompt(cachedTokens: number, logprobs: PromptLogprob[] | null): void
+  begin(): SequenceGroup[]
+  /** Called once for each group that finishes. */
+  onEnd(): void
+  /** The request as a whole cannot go on. */
+  fail(error: Error): void
 }
 
-/** A prompt is computed in parts of this many tokens, between which it can be aborted. */
-const PREFILL_TOKENS = 256
+interface Running {
+  request: LaneRequest
+  group: SequenceGroup
+  /** The slot of each sequence. */
+  slots: number[]
+  /** The last token of each, which is not in the cache yet. */
+  tokens: number[]
+  /** Tokens of each in the cache. */
+  length: number
+  /** These tokens, in a group of one sequence. */
+  ids: number[]
+}
 
 export class Lane {
   readonly #decoder: Decoder
-  readonly #tokens: TokenTable
   readonly #adapter: AdapterFeeds | null
+  readonly #prefixes: PrefixCache
+  readonly #prefill: Prefill<LaneRequest>
   readonly #cache: KvCache
-  /** In the order of their slots. */
-  readonly #running: { generation: Generation; request: LaneRequest }[] = []
+  readonly #running = new Set<Running>()
+  /** Which sequence each slot holds. */
+  readonly #slots: { running: Running; place: number }[] = []
 
-  constructor(decoder: Decoder, tokens: TokenTable, adapter: AdapterFeeds | null) {
+  constructor(decoder: Decoder, tokens: TokenTable, adapter: AdapterFeeds | null, prefixes: PrefixCache) {
     this.#decoder = decoder
-    this.#tokens = tokens
     this.#adapter = adapter
+    this.#prefixes = prefixes
+    this.#prefill = new Prefill(decoder, tokens, adapter, prefixes)
     this.#cache = new KvCache(decoder.config)
   }
 
+  /** Sequences that are or will be generated. */
   get size(): number {
-    return this.#running.length
+    let size = 0
+    for (const { slots } of this.#prefill.requests) size += slots
+    for (const { group } of this.#running) size += group.reservedSlots
+    return size
   }
 
-  /** Computes the prompt once and draws the first token of the choices `firstIndex` to `firstIndex + count - 1`. */
-  async start(request: LaneRequest, firstIndex: number, count: number): Promise<void> {
-    const { ids } = request
-    const firstSlot = this.#running.length
-    this.#cache.reserve(firstSlot + count, ids.length)
-    let logits = new Float32Array()
-    for (let done = 0; done < ids.length; done += PREFILL_TOKENS) {
-      if (request.signal.aborted) break
-      const part = ids.slice(done, done + PREFILL_TOKENS)
-      logits = Float32Array.from(await this.#decoder.prefill(this.#cache, firstSlot, done, part, this.#adapter))
-    }
-    for (let offset = 0; offset < count; offset++) {
-      if (offset > 0) this.#cache.copySlot(firstSlot, firstSlot + offset)
-      const generation = new Generation(request.settings(firstIndex + offset), this.#tokens)
-      this.#running.push({ generation, request })
-    }
-    for (let slot = firstSlot + count - 1; slot >= firstSlot; slot--) this.#advance(slot, logits)
+  add(request: LaneRequest): void {
+    this.#prefill.add(request)
   }
 
-  /** Draws one more token of every choice. */
+  /** Computes some of the prompts that wait, then one more token of every sequence. */
   async step(): Promise<void> {
-    for (let slot = this.#running.length - 1; slot >= 0; slot--) this.#dropIfAborted(slot)
-    if (this.#running.length === 0) return
-    // the last token drawn is not in the cache yet
-    const done = this.#running.map(({ generation }) => generation.length - 1)
-    const ids = this.#running.map(({ generation }) => generation.lastToken)
-    this.#cache.reserve(done.length, Math.max(...done) + 1)
-    const logits = await this.#decoder.decode(this.#cache, done, ids, this.#adapter)
-    const vocabulary = logits.length / done.length
-    // from the last slot down, because a finished choice's slot is filled with the last one
-    for (let slot = done.length - 1; slot >= 0; slot--) {
-      this.#advance(slot, logits.subarray(slot * vocabulary, (slot + 1) * vocabulary))
+    for (const prompt of await this.#prefill.step()) this.#begin(prompt)
+    await this.#decode()
+  }
+
+  /** Ends every request with this error. */
+  fail(error: Error): void {
+    for (const request of this.#prefill.requests) request.fail(error)
+    for (const { request } of this.#running) request.fail(error)
+    this.#prefill.clear()
+    this.#running.clear()
+    this.#slots.length = 0
+  }
+
+  #begin({ request, logits, cache, slot, cachedTokens, logprobs }: PrefilledPrompt<LaneRequest>): void {
+    if (request.isOver) return
+    request.onPrompt(cachedTokens, logprobs)
+    const { ids } = request
+    for (const group of this.#groupsOf(request)) {
+      const next = this.#advance(request, group, [logits])
+      if (!next || next.length === 0) continue
+      const running: Running = { request, group, slots: [], tokens: [], length: ids.length, ids: [...ids] }
+      this.#running.add(running)
+      this.#cache.reserve(this.#slots.length + next.length, ids.length + 1)
+      const slots = next.map((_, offset) => this.#slots.length + offset)
+      for (const target of slots) this.#cache.copySlot(slot, target, ids.length, cache)
+      this.#assign(running, slots, next)
     }
   }
 
-  /** Ends every choice with this error. */
-  fail(error: Error): void {
-    for (const { request } of this.#running.splice(0)) request.onEnd(error)
+  #groupsOf(request: LaneRequest): SequenceGroup[] {
+    try {
+      return request.begin()
+    } catch (error) {
+      request.fail(error as Error)
+      return []
+    }
   }
 
-  #advance(slot: number, logits: Float32Array): void {
-    if (this.#dropIfAborted(slot)) return
-    const { generation, request } = this.#running[slot]
-    for (const part of generation.advance(logits)) request.emit(part)
-    if (!generation.isFinished) return
-    this.#remove(slot)
-    request.onEnd()
+  async #decode(): Promise<void> {
+    for (const running of this.#running) if (running.request.isOver) this.#remove(running)
+    if (this.#slots.length === 0) return
+    const rows = this.#slots.map(({ running, place }) => ({ done: running.length, ids: [running.tokens[place]] }))
+    this.#cache.reserve(rows.length, rows.reduce((most, { done }) => Math.max(most, done), 0) + 1)
+    const logits = await this.#decoder.extend(this.#cache, 0, rows, this.#adapter)
+    const vocabulary = logits.length / rows.length
+    const rowOf = (slot: number) => logits.subarray(slot * vocabulary, (slot + 1) * vocabulary)
+    // taken before any slot changes
+    const steps = [...this.#running].map(running => {
+      running.length += 1
+      running.ids.push(running.tokens[0])
+      return { running, logits: running.slots.map(rowOf) }
+    })
+    for (const { running, logits } of steps) this.#continue(running, logits)
   }
 
-  #dropIfAborted(slot: number): boolean {
-    const { request } = this.#running[slot]
-    if (!request.signal.aborted) return false
-    this.#remove(slot)
-    request.onEnd(request.signal.reason)
-    return true
+  #continue(running: Running, logits: Float32Array[]): void {
+    const { request, group, slots, ids, length } = running
+    const next = this.#advance(request, group, logits)
+    if (next && next.length > 0) {
+      this.#reassign(running, next)
+      return
+    }
+    if (next && group.reservedSlots === 1) this.#prefixes.keep(request.cacheScope, ids, length, this.#cache, slots[0])
+    this.#remove(running)
   }
 
-  #remove(slot: number): void {
-    const last = this.#running.pop()
-    if (!last || slot === this.#running.length) return
-    this.#cache.copySlot(this.#running.length, slot)
-    this.#running[slot] = last
+  /** The group's next sequences: none where it has finished; null where it failed or is no longer wanted. */
+  #advance(request: LaneRequest, group: SequenceGroup, logits: Float32Array[]): NextToken[] | null {
+    if (request.isOver) return null
+    try {
+      const next = group.advance(logits)
+      if (next.length === 0) request.onEnd()
+      return next
+    } catch (error) {
+      request.fail(error as Error)
+      return null
+    }
+  }
+
+  /** Moves keys and values so that every next sequence has a slot with those of the one it carries on. */
+  #reassign(running: Running, next: readonly NextToken[]): void {
+    const { slots } = running
+    if (slots.length === 1 && next.length === 1) {
+      running.tokens[0] = next[0].token
+      return
+    }
+    const isTaken = new Set<number>()
+    const free = slots.filter((_, place) => next.every(({ parent }) => parent !== place))
+    let end = this.#slots.length
+    this.#cache.reserve(end + Math.max(0, next.length - slots.length), running.length)
+    const assigned = next.map(({ parent }) => {
+      if (!isTaken.has(parent)) {
+        isTaken.add(parent)
+        return slots[parent]
+      }
+      const target = free.pop() ?? end++
+      this.#cache.copySlot(slots[parent], target, running.length)
+      return target
+    })
+    this.#assign(running, assigned, next)
+    this.#release(free)
+  }
+
+  #assign(running: Running, slots: number[], next: readonly NextToken[]): void {
+    running.slots = slots
+    running.tokens = next.map(({ token }) => token)
+    for (const [place, slot] of slots.entries()) this.#slots[slot] = { running, place }
+  }
+
+  #remove(running: Running): void {
+    this.#running.delete(running)
+    this.#release(running.slots)
+  }
+
+  /** Closes the gaps with the last slots, because a run takes the first ones. */
+  #release(slots: readonly number[]): void {
+    for (const slot of slots.toSorted((a, b) => b - a)) {
+      const last = this.#slots.length - 1
+      const moved = this.#slots[last]
+      this.#slots.pop()
+      if (slot === last) continue
+      this.#cache.copySlot(last, slot, moved.running.length)
+      moved.running.slots[moved.place] = slot
+      this.#slots[slot] = moved
+    }
   }
 }

@@ -1,17 +1,12 @@
 /** The embedded inference engine: prompts are rendered in one worker thread, tokens generated in another. */
 import { availableParallelism } from 'node:os'
 import type { BaseModel } from '../inference/base-models.ts'
-import {
-  BusyError,
-  type GeneratePart,
-  type GenerateRequest,
-  type InferenceEngine,
-  PromptError,
-} from '../inference/engine.ts'
+import { BusyError, type GeneratePart, type GenerateRequest, type InferenceEngine } from '../inference/engine.ts'
+import { checkTokenIds, fitPrompt } from './check-request.ts'
 import { PartQueue } from './part-queue.ts'
 import { PromptClient } from './prompt-client.ts'
-import type { SamplerSettings } from './sampler-worker.ts'
-import type { SamplerRequest } from './scheduler.ts'
+import type { SamplerPart, SamplerRequest } from './sampler-request.ts'
+import type { SchedulerSettings } from './scheduler.ts'
 import { WorkerClient, workerFile } from './worker-client.ts'
 
 export interface OnnxInferenceOptions {
@@ -26,10 +21,15 @@ export interface OnnxInferenceOptions {
   maxBatch: number
   /** Milliseconds for one chat template; default: 2 s. */
   templateLimitMs?: number
+  /** Bytes of keys and values kept for prompts that begin alike; 0: none; default: 256 MiB. */
+  prefixCacheBytes?: number
 }
 
 /** Milliseconds within which the sampler has to answer a check, even beside a long prompt. */
 const CHECK_LIMIT_MS = 30_000
+const PREFIX_CACHE_BYTES = 256 * 1024 * 1024
+/** Milliseconds after which the thread for what requests bring along is ended. */
+const OWN_IDLE_MS = 60_000
 
 export function createOnnxInferenceEngine(options: OnnxInferenceOptions): InferenceEngine {
   return new OnnxInferenceEngine(options)
@@ -38,38 +38,49 @@ export function createOnnxInferenceEngine(options: OnnxInferenceOptions): Infere
 class OnnxInferenceEngine implements InferenceEngine {
   readonly #options: OnnxInferenceOptions
   readonly #prompts: PromptClient
+  /** For templates and constraints of requests: what they cost delays only others of their kind. */
+  readonly #own: PromptClient
   readonly #sampler: WorkerClient
   /** Choices waiting or being generated. */
   #choices = 0
 
   constructor(options: OnnxInferenceOptions) {
-    const { threads = availableParallelism(), spinning = false, maxBatch } = options
-    const data: SamplerSettings = { threads, spinning, maxBatch }
+    const { threads = availableParallelism(), spinning = false, maxBatch, templateLimitMs } = options
+    const { prefixCacheBytes = PREFIX_CACHE_BYTES } = options
+    const data: SchedulerSettings = { threads, spinning, maxBatch, prefixCacheBytes }
     this.#options = options
-    this.#prompts = new PromptClient(options.templateLimitMs)
+    this.#prompts = new PromptClient(templateLimitMs)
+    this.#own = new PromptClient(templateLimitMs, { idleMs: OWN_IDLE_MS })
     this.#sampler = new WorkerClient(workerFile('sampler-worker', import.meta.url), { data })
   }
 
   async *generate(request: GenerateRequest, signal: AbortSignal): AsyncGenerator<GeneratePart, void> {
-    const { baseModels, queueLength, maxBatch } = this.#options
-    const { sampling, adapter } = request
-    const model = baseModels.get(request.baseModel)
-    if (!model) throw new Error(`There is no base model ${request.baseModel}`)
-    if (this.#choices + sampling.n > queueLength + maxBatch) {
-      throw new BusyError(
-        `The engine has ${this.#choices} choices to generate; ${sampling.n} more do not fit its queue`,
-      )
+    const { queueLength, maxBatch } = this.#options
+    const { n } = request.sampling
+    if (this.#choices + n > queueLength + maxBatch) {
+      throw new BusyError(`The engine has ${this.#choices} choices to generate; ${n} more do not fit its queue`)
     }
-    this.#choices += sampling.n
+    this.#choices += n
     try {
-      const rendered = await this.#prompts.render(model.folder, request.prompt, signal)
-      const contextLength = Math.min(model.contextLength, rendered.contextLength)
-      checkLength(rendered.ids.length, contextLength)
-      yield { type: 'prompt', tokenIds: rendered.ids }
-      yield* this.#sample({ folder: model.folder, contextLength, adapter, ids: rendered.ids, sampling }, signal)
+      yield* this.#sample(await this.#prepare(request, signal), signal)
     } finally {
-      this.#choices -= sampling.n
+      this.#choices -= n
     }
+  }
+
+  async #prepare(request: GenerateRequest, signal: AbortSignal): Promise<SamplerRequest> {
+    const { prompt, sampling, adapter, priority, cacheScope } = request
+    const { badWords, constraint } = sampling
+    const model = this.#options.baseModels.get(request.baseModel)
+    if (!model) throw new Error(`There is no base model ${request.baseModel}`)
+    const { folder } = model
+    if (constraint) await this.#own.tryConstraint(constraint, signal)
+    const prompts = prompt.chatTemplate === null ? this.#prompts : this.#own
+    const rendered = await prompts.render(folder, { prompt, badWords }, signal)
+    checkTokenIds(sampling, rendered.vocabularySize)
+    const contextLength = Math.min(model.contextLength, rendered.contextLength)
+    const ids = fitPrompt(rendered.ids, contextLength, prompt.truncateTokens, sampling.maxTokens)
+    return { folder, contextLength, adapter, ids, badWords: rendered.badWords, sampling, priority, cacheScope }
   }
 
   async check(): Promise<void> {
@@ -80,7 +91,7 @@ class OnnxInferenceEngine implements InferenceEngine {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#prompts.close(), this.#sampler.close()])
+    await Promise.all([this.#prompts.close(), this.#own.close(), this.#sampler.close()])
   }
 
   async *#sample(request: SamplerRequest, signal: AbortSignal): AsyncGenerator<GeneratePart, void> {
@@ -90,12 +101,11 @@ class OnnxInferenceEngine implements InferenceEngine {
     const either = AbortSignal.any([signal, stopped.signal])
     const onAbort = () => parts.fail(either.reason)
     either.addEventListener('abort', onAbort, { once: true })
-    this.#sampler
-      .call<void, GeneratePart>('generate', request, { onPart: part => parts.push(part), signal: either })
-      .then(
-        () => parts.end(),
-        error => parts.fail(error),
-      )
+    const onPart = (part: SamplerPart) => parts.push(part.type === 'prompt' ? { ...part, tokenIds: request.ids } : part)
+    this.#sampler.call<void, SamplerPart>('generate', request, { onPart, signal: either }).then(
+      () => parts.end(),
+      error => parts.fail(error),
+    )
     try {
       yield* parts
     } finally {
@@ -103,11 +113,4 @@ class OnnxInferenceEngine implements InferenceEngine {
       either.removeEventListener('abort', onAbort)
     }
   }
-}
-
-function checkLength(tokens: number, contextLength: number): void {
-  if (tokens === 0) throw new PromptError(['messages'], 'the prompt has no tokens', 'prompt_empty')
-  if (tokens < contextLength) return
-  const message = `the prompt has ${tokens} tokens, which leaves no room in the model's context of ${contextLength}`
-  throw new PromptError(['messages'], message, 'context_length')
 }

@@ -1,17 +1,12 @@
 /** Generates tokens for the inference engine; runs of the graph block this thread and no other. */
 import { workerData } from 'node:worker_threads'
 import { checkRuntime } from './check-runtime.ts'
-import { type SamplerRequest, Scheduler } from './scheduler.ts'
+import type { SamplerRequest } from './sampler-request.ts'
+import { Scheduler, type SchedulerSettings } from './scheduler.ts'
 import { serveWorker } from './serve-worker.ts'
-import type { SessionSettings } from './session.ts'
 import { readWeightIndex } from './weights.ts'
 
-export interface SamplerSettings extends SessionSettings {
-  maxBatch: number
-}
-
-const { maxBatch, ...settings } = workerData as SamplerSettings
-const scheduler = new Scheduler(settings, maxBatch)
+const scheduler = new Scheduler(workerData as SchedulerSettings)
 
 serveWorker({
   generate: (request: SamplerRequest, { emit, signal }) => scheduler.generate(request, signal, emit),

@@ -1,73 +1,65 @@
 /**
- * Shares the sampler thread among requests: they wait in order, join the batch of their base model and adapter as soon
- * as there is room, and every batch takes its turn with one token for each of its choices.
+ * Shares the sampler thread among requests: they wait in the order of their priority, join the batch of their base
+ * model and adapter as soon as there is room, and every batch takes its turn with one token for each of its sequences.
  */
 import { LRUCache } from 'lru-cache'
-import type { AdapterReference, GeneratePart, Sampling } from '../inference/engine.ts'
+import type { CompiledConstraint } from '../inference/constraint/constraint.ts'
+import { type AdapterReference, PromptError } from '../inference/engine.ts'
 import { readAdapter } from './adapter.ts'
-import { type AdapterFeeds, Decoder, toAdapterFeeds } from './decoder.ts'
+import { CompiledConstraints } from './compiled-constraints.ts'
+import { type AdapterFeeds, type Decoder, toAdapterFeeds } from './decoder.ts'
 import { Lane } from './lane.ts'
-import { randomSeed } from './random.ts'
+import { PrefixCache } from './prefix-cache.ts'
+import { type SamplerPart, type SamplerRequest, SamplerTask } from './sampler-request.ts'
+import { ServedModel } from './served-model.ts'
 import type { SessionSettings } from './session.ts'
-import { TokenTable } from './token-table.ts'
 
-export interface SamplerRequest {
-  /** Folder of the base model. */
-  folder: string
-  /** Tokens of context. */
-  contextLength: number
-  adapter: AdapterReference | null
-  /** Tokens of the prompt: at least one, fewer than the context. */
-  ids: number[]
-  sampling: Sampling
+export interface SchedulerSettings extends SessionSettings {
+  /** Most sequences generated at once. */
+  maxBatch: number
+  /** Bytes of keys and values kept for prompts that begin alike; 0: none. */
+  prefixCacheBytes: number
 }
 
-interface WaitingRequest {
-  request: SamplerRequest
-  seed: number
-  signal: AbortSignal
-  emit: (part: GeneratePart) => void
-  started: number
-  ended: number
-  resolve: () => void
-  reject: (error: Error) => void
-}
-
-/** While others generate, no further prompt is started once this many prompt tokens were computed in a round. */
-const PROMPT_TOKENS_PER_ROUND = 1024
 const ADAPTER_CACHE_BYTES = 512 * 1024 * 1024
 const BYTES_PER_FLOAT = 4
 
 export class Scheduler {
-  readonly #settings: SessionSettings
-  readonly #maxBatch: number
-  readonly #waiting: WaitingRequest[] = []
+  readonly #settings: SchedulerSettings
+  readonly #waiting: SamplerTask[] = []
   readonly #lanes = new Map<string, Lane>()
-  readonly #decoders = new Map<string, { decoder: Decoder; tokens: TokenTable }>()
+  readonly #models = new Map<string, ServedModel>()
+  readonly #constraints = new CompiledConstraints()
+  readonly #prefixes: PrefixCache
   readonly #adapters = new LRUCache<string, AdapterFeeds>({
     maxSize: ADAPTER_CACHE_BYTES,
     sizeCalculation: feeds => Object.values(feeds).reduce((sum, { size }) => sum + size * BYTES_PER_FLOAT, 1),
   })
   #isRunning = false
 
-  constructor(settings: SessionSettings, maxBatch: number) {
+  constructor(settings: SchedulerSettings) {
     this.#settings = settings
-    this.#maxBatch = maxBatch
+    this.#prefixes = new PrefixCache(settings.prefixCacheBytes)
   }
 
   /** Resolves when every choice has finished; rejects with the signal's reason or the engine's error. */
-  generate(request: SamplerRequest, signal: AbortSignal, emit: (part: GeneratePart) => void): Promise<void> {
-    const seed = request.sampling.seed ?? randomSeed()
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    this.#waiting.push({ request, seed, signal, emit, started: 0, ended: 0, resolve, reject })
+  generate(request: SamplerRequest, signal: AbortSignal, emit: (part: SamplerPart) => void): Promise<void> {
+    const task = new SamplerTask(request, signal, emit)
+    const { beam, n } = request.sampling
+    if (beam && n > this.#settings.maxBatch) {
+      const message = `beam search takes at most ${this.#settings.maxBatch} beams here, not ${n}`
+      task.fail(new PromptError(['n'], message, 'less_than_equal'))
+    }
+    const place = this.#waiting.findLastIndex(other => other.request.priority <= request.priority)
+    this.#waiting.splice(place + 1, 0, task)
     if (!this.#isRunning) void this.#run()
-    return promise
+    return task.done
   }
 
   async #run(): Promise<void> {
     this.#isRunning = true
     while (this.#waiting.length > 0 || this.#lanes.size > 0) {
-      await this.#startWaiting()
+      this.#startWaiting()
       for (const [key, lane] of this.#lanes) {
         try {
           await lane.step()
@@ -80,58 +72,66 @@ export class Scheduler {
     this.#isRunning = false
   }
 
-  async #startWaiting(): Promise<void> {
-    let promptTokens = 0
-    while (this.#waiting.length > 0 && promptTokens < PROMPT_TOKENS_PER_ROUND) {
-      const waiting = this.#waiting[0]
-      const room = this.#maxBatch - [...this.#lanes.values()].reduce((sum, { size }) => sum + size, 0)
-      if (room <= 0 && !waiting.signal.aborted) return
-      try {
-        waiting.signal.throwIfAborted()
-        const count = Math.min(room, waiting.request.sampling.n - waiting.started)
-        await this.#start(waiting, count)
-        promptTokens += waiting.request.ids.length
-      } catch (error) {
-        waiting.reject(error as Error)
-        waiting.started = waiting.request.sampling.n
-      }
-      if (waiting.started === waiting.request.sampling.n) this.#waiting.shift()
+  #startWaiting(): void {
+    let room = this.#settings.maxBatch
+    for (const { size } of this.#lanes.values()) room -= size
+    while (this.#waiting.length > 0) {
+      const task = this.#waiting[0]
+      const { beam, n } = task.request.sampling
+      const slots = beam ? n : Math.min(room, n - task.started)
+      if (!task.isOver && (slots <= 0 || slots > room)) return
+      if (!task.isOver) this.#start(task, slots)
+      if (task.isOver || task.started === task.groups) this.#waiting.shift()
+      if (!task.isOver) room -= slots
     }
   }
 
-  async #start(waiting: WaitingRequest, count: number): Promise<void> {
-    const { request, seed, signal, emit } = waiting
-    const { ids, sampling, contextLength } = request
-    const lane = this.#lane(request)
-    const room = contextLength - ids.length
-    const maxTokens = Math.min(sampling.maxTokens ?? room, room)
-    const firstIndex = waiting.started
-    waiting.started += count
-    const onEnd = (error?: Error) => {
-      waiting.ended += 1
-      if (error) waiting.reject(error)
-      else if (waiting.ended === sampling.n) waiting.resolve()
+  /** Hands the request, or as many of its choices as there is room for, to its lane. */
+  #start(task: SamplerTask, slots: number): void {
+    const { request } = task
+    const { ids, sampling, adapter } = request
+    const first = task.started
+    const count = sampling.beam ? 1 : slots
+    try {
+      const model = this.#model(request)
+      const constraint = sampling.constraint && this.#constraints.compile(sampling.constraint)
+      const scope = JSON.stringify([request.folder, adapter?.id ?? null, request.cacheScope])
+      this.#lane(request, model).add({
+        ids,
+        cacheScope: scope,
+        promptLogprobs: first === 0 ? sampling.promptLogprobs : null,
+        slots,
+        get isOver() {
+          return task.isOver
+        },
+        onPrompt: (cachedTokens, logprobs) => {
+          if (first === 0) task.emit({ type: 'prompt', cachedTokens, logprobs })
+        },
+        begin: () => model.createGroups(task, constraint as CompiledConstraint | null, first, count),
+        onEnd: () => task.endGroup(),
+        fail: error => task.fail(error),
+      })
+      task.started += count
+    } catch (error) {
+      task.fail(error as Error)
     }
-    const settings = (index: number) => ({ index, promptLength: ids.length, maxTokens, sampling, seed })
-    await lane.start({ ids, signal, settings, emit, onEnd }, firstIndex, count)
   }
 
-  #lane(request: SamplerRequest): Lane {
+  #lane(request: SamplerRequest, model: ServedModel): Lane {
     const key = JSON.stringify([request.folder, request.adapter?.id ?? null])
     const known = this.#lanes.get(key)
     if (known) return known
-    const { decoder, tokens } = this.#decoder(request)
-    const adapter = request.adapter && this.#adapterFeeds(decoder, request.adapter)
-    const lane = new Lane(decoder, tokens, adapter)
+    const adapter = request.adapter && this.#adapterFeeds(model.decoder, request.adapter)
+    const lane = new Lane(model.decoder, model.tokens, adapter, this.#prefixes)
     this.#lanes.set(key, lane)
     return lane
   }
 
-  #decoder({ folder, contextLength }: SamplerRequest): { decoder: Decoder; tokens: TokenTable } {
-    const known = this.#decoders.get(folder)
+  #model({ folder, contextLength }: SamplerRequest): ServedModel {
+    const known = this.#models.get(folder)
     if (known) return known
-    const made = { decoder: new Decoder(folder, contextLength, this.#settings), tokens: new TokenTable(folder) }
-    this.#decoders.set(folder, made)
+    const made = new ServedModel(folder, contextLength, this.#settings)
+    this.#models.set(folder, made)
     return made
   }
 

@@ -32,6 +32,7 @@ export interface Tables {
   artifact_files: { version_id: string; path: string; sha256: string; size: number }
   artifact_aliases: { collection_id: string; alias: string; version_id: string }
   scorers: ScorerRow
+  usage: UsageRow
 }
 
 export interface ModelRow {
@@ -118,4 +119,21 @@ export interface ScorerRow {
   content: string
   created_at: string
   deleted_at: string | null
+}
+
+/** One line for each day, team, project, model and key. */
+export interface UsageRow {
+  id: string
+  /** YYYY-MM-DD, in UTC. */
+  day: string
+  entity: string
+  /** Empty: no project was named. */
+  project: string
+  /** The id of a base model, or `<entity>/<project>/<name>` of a trained one. */
+  model: string
+  api_key_id: string
+  requests: number
+  prompt_tokens: number
+  completion_tokens: number
+  cached_tokens: number
 }

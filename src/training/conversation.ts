@@ -1,7 +1,8 @@
 /** From messages to token sequences: what RL and SFT data have in common. */
 import { type Prompt, PromptError, type PromptMessage } from '../inference/engine.ts'
 import { DataError } from './engine.ts'
-import { describe, isObject, type JsonObject, toArray, toObject } from './json-values.ts'
+import { isObject, type JsonObject, toArray, toObject } from './json-values.ts'
+import { toMessage } from './message.ts'
 import type { Renderer } from './rows.ts'
 
 /** An element of `messages_and_choices` or `messages`: the message as the template sees it, and the choice it came in. */
@@ -57,27 +58,6 @@ function toElement(value: unknown, loc: string[]): Element {
   return { message: toMessage(element, loc), choice: null }
 }
 
-/**
- * Drops keys that are null and an empty `tool_calls`: clients add them when they dump their objects, and templates ask
- * whether such keys are there.
- */
-function toMessage(value: JsonObject, loc: string[]): PromptMessage {
-  const { role, content = null, tool_calls: toolCalls = null, ...others } = value
-  if (typeof role !== 'string' || role === '') {
-    throw new DataError([...loc, 'role'], `must be the name of a role, not ${role === '' ? 'empty' : describe(role)}`)
-  }
-  const kept = Object.fromEntries(Object.entries(others).filter(([, entry]) => entry !== null))
-  const message: PromptMessage = { ...kept, role, content: toContent(content, [...loc, 'content']) }
-  const calls = toArray(toolCalls, [...loc, 'tool_calls'])
-  return calls.length === 0 ? message : { ...message, tool_calls: calls }
-}
-
-function toContent(value: unknown, loc: string[]): PromptMessage['content'] {
-  if (value === null || typeof value === 'string') return value
-  if (!Array.isArray(value)) throw new DataError(loc, `must be a string or an array of parts, not ${describe(value)}`)
-  return value.map((part, i) => toObject(part, [...loc, String(i)]))
-}
-
 /** Renders the history's elements before `end`. A template's refusal becomes a DataError at the element it names. */
 export function renderHistory(
   renderer: Renderer,
@@ -88,7 +68,16 @@ export function renderHistory(
   const messages = history.elements.slice(0, end).map(({ message }) => message)
   const { tools } = history
   try {
-    return renderer.render({ messages, tools, addGenerationPrompt, continueFinalMessage: false, templateVariables: {} })
+    return renderer.render({
+      messages,
+      tools,
+      addGenerationPrompt,
+      continueFinalMessage: false,
+      addSpecialTokens: false,
+      chatTemplate: null,
+      templateVariables: {},
+      truncateTokens: null,
+    })
   } catch (error) {
     if (error instanceof PromptError) throw new DataError(toElementLoc(history, error.loc), error.message)
     throw error

@@ -101,7 +101,7 @@ describe.skipIf(!inProcess)('Faults, which cannot be injected into another proce
 
   test('createChatCompletion/ends-a-stream-that-fails-midway-with-an-error', async () => {
     const parts: GeneratePart[] = [
-      { type: 'prompt', tokenIds: [1, 2] },
+      { type: 'prompt', tokenIds: [1, 2], cachedTokens: 0, logprobs: null },
       { type: 'delta', index: 0, text: 'He', tokens: [{ id: 1, token: 'He', bytes: [72, 101], logprob: -1, top: [] }] },
     ]
     const client = await clientOf({ parts: { inference: failingEngine(parts, new Error(SECRET)) } })

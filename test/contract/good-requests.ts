@@ -3,7 +3,7 @@
  * what matters is that validation has nothing against it.
  */
 import type { CallOptions, OperationId } from '../../src/contract/client.ts'
-import { foreignTeam, home, project, runId, toForm, unknownId } from './setup.ts'
+import { foreignTeam, home, project, runId, target, toForm, unknownId } from './setup.ts'
 
 const message = { role: 'user', content: 'hello' }
 const choice = {
@@ -74,6 +74,9 @@ export function goodRequest(id: OperationId): CallOptions {
     getArtifactFile: { path: { ...version, path: 'a.txt' } },
     addArtifactAlias: { path: { ...version, alias: 'best' } },
     deleteArtifactAlias: { path: { ...version, alias: 'best' } },
+    getUsage: {
+      query: { entity, project, model: target.baseModel, from: '2026-01-01', to: '2026-01-31', limit: 1 },
+    },
     listScorers: { path: scorers },
     createScorer: { path: scorers, body: { object_id: `${runId}-good`, name: 'Good', description: 'A scorer' } },
     deleteScorer: { path: { ...scorers, object_id: `${runId}-nothing` }, query: { digests: ['abc'] } },

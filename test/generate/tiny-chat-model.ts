@@ -2,21 +2,12 @@
 import { readBaseModels } from '../../src/inference/base-models.ts'
 import type { InferenceEngine, PromptMessage, Sampling } from '../../src/inference/engine.ts'
 import { createOnnxInferenceEngine } from '../../src/onnx/onnx-inference-engine.ts'
+import { plainSampling, promptOf } from '../onnx/plain-request.ts'
 
 export const createEngine = (): InferenceEngine =>
   createOnnxInferenceEngine({ baseModels: readBaseModels(''), queueLength: 2000, maxBatch: 64 })
 
-const greedy: Sampling = {
-  maxTokens: 60,
-  temperature: 0,
-  topP: 1,
-  topK: 0,
-  minP: 0,
-  seed: 1,
-  n: 1,
-  stop: [],
-  topLogprobs: null,
-}
+const greedy: Sampling = { ...plainSampling, maxTokens: 60 }
 
 /** The texts of all choices. */
 export async function ask(
@@ -30,8 +21,10 @@ export async function ask(
     {
       baseModel: 'tiny-chat',
       adapter: null,
-      prompt: { messages, tools: null, addGenerationPrompt: true, continueFinalMessage: false, templateVariables: {} },
+      prompt: promptOf(messages),
       sampling: settings,
+      priority: 0,
+      cacheScope: '',
     },
     new AbortController().signal,
   )

@@ -13,6 +13,7 @@ import { CORPUS_SEED, MODEL } from '../../src/generate/tiny-chat/settings.ts'
 import { createModelSources, DIGEST_FILE } from '../../src/generate/tiny-chat/sources.ts'
 import { ChatRenderer } from '../../src/onnx/chat-renderer.ts'
 import { readWeightIndex } from '../../src/onnx/weights.ts'
+import { promptOf } from '../onnx/plain-request.ts'
 
 const { pairs } = createModelSources()
 const encode = createEncoder(pairs)
@@ -41,7 +42,7 @@ describe('the corpus', () => {
 describe('the tokens that the model was trained on', () => {
   test('are those that the engine makes of the same messages', () => {
     for (const { messages, tools } of corpus.slice(0, 300)) {
-      const prompt = { messages, tools, addGenerationPrompt: false, continueFinalMessage: false, templateVariables: {} }
+      const prompt = promptOf(messages, { tools, addGenerationPrompt: false })
       expect(encodeConversation({ messages, tools, tasks: [] }, encode).ids).toEqual(renderer.render(prompt))
     }
   })
@@ -65,13 +66,7 @@ describe('the tokens that the model was trained on', () => {
 
 describe('the chat template', () => {
   const render = (messages: unknown[], tools: unknown[] | null = null) =>
-    renderer.renderText({
-      messages: messages as { role: string }[],
-      tools,
-      addGenerationPrompt: true,
-      continueFinalMessage: false,
-      templateVariables: {},
-    })
+    renderer.renderText(promptOf(messages as { role: string }[], { tools }))
 
   test('takes a developer message for a system message and null for nothing', () => {
     expect(

@@ -1,62 +1,25 @@
 import { describe, expect, test } from 'vitest'
-import { type ChatChunk, type ReplyOptions, toChatChunks, toChatCompletion } from '../../src/inference/chat.ts'
-import type { GeneratedToken, GeneratePart } from '../../src/inference/engine.ts'
-
-const head = { id: 'chatcmpl-1', created: 1, model: 'm' }
-const plain: ReplyOptions = {
-  logprobs: false,
-  tokenIds: false,
-  promptTokenIds: false,
-  usageFrame: false,
-  usageInEveryFrame: false,
-  outputBound: null,
-}
-
-function token(id: number, logprob = -0.5): GeneratedToken {
-  return { id, token: `t${id}`, bytes: [id], logprob, top: [{ id, token: `t${id}`, bytes: [id], logprob }] }
-}
-
-const prompt: GeneratePart = { type: 'prompt', tokenIds: [1, 2, 3] }
-const delta = (index: number, text: string, ...tokens: GeneratedToken[]): GeneratePart => ({
-  type: 'delta',
-  index,
-  text,
-  tokens,
-})
-const finish = (index: number, reason: 'stop' | 'length', stopTokenId: number | null): GeneratePart => ({
-  type: 'finish',
-  index,
-  reason,
-  stopTokenId,
-})
-
-async function* toParts(...parts: GeneratePart[]): AsyncGenerator<GeneratePart> {
-  yield* parts
-}
-
-const fold = (parts: GeneratePart[], options: Partial<ReplyOptions> = {}) =>
-  toChatCompletion(toParts(...parts), head, { ...plain, ...options })
-
-async function stream(
-  parts: GeneratePart[],
-  choices: number,
-  options: Partial<ReplyOptions> = {},
-): Promise<ChatChunk[]> {
-  const chunks: ChatChunk[] = []
-  for await (const chunk of toChatChunks(toParts(...parts), head, choices, { ...plain, ...options })) chunks.push(chunk)
-  return chunks
-}
+import type { ChatChunk } from '../../src/inference/chat-types.ts'
+import { delta, finish, fold, head, MARKS, promptPart, stream, token } from './chat-wire.ts'
 
 /** Two choices that come interleaved, the second one done first. */
 const two = [
-  prompt,
+  promptPart(),
   delta(1, 'y', token(20)),
   delta(0, 'x', token(10)),
   delta(1, 'es', token(21), token(22)),
   finish(1, 'stop', 22),
   delta(0, '', token(11)),
   delta(0, 'z'),
-  finish(0, 'length', null),
+  finish(0, 'length'),
+]
+const thinking = [
+  promptPart(),
+  delta(0, '<thi', token(1)),
+  delta(0, 'nk>so', token(2)),
+  delta(0, '</think>ye', token(3)),
+  delta(0, 's</', token(4)),
+  finish(0, 'stop'),
 ]
 
 describe('one completion of all parts', () => {
@@ -77,10 +40,10 @@ describe('one completion of all parts', () => {
       prompt_tokens: 3,
       completion_tokens: 5,
       total_tokens: 8,
-      prompt_tokens_details: null,
+      prompt_tokens_details: { cached_tokens: 2 },
     })
     expect(completion).toMatchObject({ ...head, object: 'chat.completion', prompt_token_ids: null })
-    expect(completion.choices[0]).toMatchObject({ logprobs: null, token_ids: null })
+    expect(completion.choices[0]).toMatchObject({ logprobs: null, token_ids: null, message: { role: 'assistant' } })
   })
 
   test('shows log-probabilities and ids of all tokens when asked to', async () => {
@@ -97,19 +60,31 @@ describe('one completion of all parts', () => {
   })
 
   test('has an empty text where nothing was generated', async () => {
-    const completion = await fold([prompt, finish(0, 'length', null)], { logprobs: true, tokenIds: true })
+    const completion = await fold([promptPart(), finish(0, 'length')], { logprobs: true, tokenIds: true })
     expect(completion.choices[0]).toMatchObject({ message: { content: '' }, logprobs: { content: [] }, token_ids: [] })
   })
 
   test('shows an impossible token as -9999, which JSON can say', async () => {
-    const completion = await fold(
-      [prompt, delta(0, 'x', token(1, Number.NEGATIVE_INFINITY)), finish(0, 'stop', null)],
-      {
-        logprobs: true,
-      },
-    )
-    const [entry] = completion.choices[0]!.logprobs!.content!
-    expect([entry!.logprob, entry!.top_logprobs[0]!.logprob]).toEqual([-9999, -9999])
+    const impossible = delta(0, 'x', token(1, Number.NEGATIVE_INFINITY))
+    const entry = { id: 1, token: 'x', bytes: [1], logprob: Number.NEGATIVE_INFINITY, rank: 9 }
+    const completion = await fold([promptPart([1, 1], [null, [entry]]), impossible, finish(0, 'stop')], {
+      logprobs: true,
+    })
+    const [shown] = completion.choices[0]!.logprobs!.content!
+    expect([shown!.logprob, shown!.top_logprobs[0]!.logprob]).toEqual([-9999, -9999])
+    expect(completion.prompt_logprobs![1]![1]!.logprob).toBe(-9999)
+  })
+
+  test('tells a repetition', async () => {
+    expect((await fold([promptPart(), finish(0, 'repetition')])).choices[0]!.finish_reason).toBe('repetition')
+  })
+
+  test('holds reasoning apart, where the model has marks for it', async () => {
+    const { message } = (await fold(thinking, { reasoning: MARKS })).choices[0]!
+    expect(message).toMatchObject({ reasoning: 'so', content: 'yes</' })
+    expect((await fold(thinking)).choices[0]!.message).toMatchObject({ reasoning: null })
+    const open = (await fold([promptPart([1, 50]), ...thinking.slice(2)], { reasoning: MARKS })).choices[0]!
+    expect(open.message.reasoning).toBe('nk>so')
   })
 })
 
@@ -133,6 +108,16 @@ describe('frames of a stream', () => {
     ])
   })
 
+  test('say the echoed text of each choice after all roles', async () => {
+    expect(toShort(await stream(two, 2, { echo: 'I', role: 'critic' })).slice(0, 5)).toEqual([
+      [0, 'critic', '', null],
+      [1, 'critic', '', null],
+      [0, null, 'I', null],
+      [1, null, 'I', null],
+      [1, null, 'y', null],
+    ])
+  })
+
   test('share their head, and say what stopped them', async () => {
     const frames = await stream(two, 2)
     for (const frame of frames) {
@@ -143,14 +128,18 @@ describe('frames of a stream', () => {
   })
 
   test('hold each token once, those without text too, when ids or log-probabilities are asked for', async () => {
-    const frames = await stream(two, 2, { tokenIds: true, logprobs: true })
-    const idsOf = (index: number) =>
-      frames.flatMap(({ choices: [choice] }) => (choice!.index === index ? (choice!.token_ids ?? []) : []))
-    expect([idsOf(0), idsOf(1)]).toEqual([
-      [10, 11],
-      [20, 21, 22],
-    ])
-    const tokens = frames.flatMap(({ choices: [choice] }) => choice!.logprobs?.content ?? [])
+    for (const options of [{ tokenIds: true, logprobs: true }, { tokenIds: true }]) {
+      const frames = await stream(two, 2, options)
+      const idsOf = (index: number) =>
+        frames.flatMap(({ choices: [choice] }) => (choice!.index === index ? (choice!.token_ids ?? []) : []))
+      expect([idsOf(0), idsOf(1)]).toEqual([
+        [10, 11],
+        [20, 21, 22],
+      ])
+    }
+    const tokens = (await stream(two, 2, { logprobs: true })).flatMap(
+      ({ choices: [choice] }) => choice!.logprobs?.content ?? [],
+    )
     expect(tokens.map(({ token }) => token)).toEqual(['t20', 't10', 't21', 't22', 't11'])
   })
 
@@ -163,11 +152,26 @@ describe('frames of a stream', () => {
     expect((await stream(two, 2))[0]!.prompt_token_ids).toBeNull()
   })
 
+  test('hold reasoning apart, and give the last of the text with the reason of the end', async () => {
+    const frames = await stream(thinking, 1, { reasoning: MARKS })
+    expect(frames.map(({ choices: [choice] }) => choice!.delta)).toEqual([
+      { role: 'assistant', content: '' },
+      { reasoning: 'so' },
+      { content: 'ye' },
+      { content: 's</' },
+      { content: '' },
+    ])
+    const hidden = await stream(thinking, 1, { reasoning: MARKS, showReasoning: false })
+    expect(hidden.map(({ choices: [choice] }) => choice!.delta.content)).toEqual(['', 'ye', 's</', ''])
+    const cut = await stream([promptPart([50]), delta(0, 'so</th'), finish(0, 'length')], 1, { reasoning: MARKS })
+    expect(cut.at(-1)!.choices[0]).toMatchObject({ delta: { reasoning: '</th' }, finish_reason: 'length' })
+  })
+
   test('end with one of usage and no choice when asked for', async () => {
     const frames = await stream(two, 2, { usageFrame: true })
     expect(frames.at(-1)).toMatchObject({
       choices: [],
-      usage: { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 },
+      usage: { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8, prompt_tokens_details: { cached_tokens: 2 } },
     })
     expect(frames.slice(0, -1).every(frame => !('usage' in frame))).toBe(true)
   })

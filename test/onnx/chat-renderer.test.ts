@@ -2,9 +2,10 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import type { Prompt, PromptMessage } from '../../src/inference/engine.ts'
+import type { PromptMessage } from '../../src/inference/engine.ts'
 import { ChatRenderer } from '../../src/onnx/chat-renderer.ts'
 import { fixtures } from './golden.ts'
+import { promptOf } from './plain-request.ts'
 
 const folder = join(fixtures, 'tiny-llama')
 const renderer = new ChatRenderer(folder)
@@ -22,10 +23,6 @@ function copyWith(files: Record<string, string>): string {
   return copy
 }
 
-function promptOf(messages: PromptMessage[], changes: Partial<Prompt> = {}): Prompt {
-  const options = { tools: null, addGenerationPrompt: true, continueFinalMessage: false, templateVariables: {} }
-  return { messages, ...options, ...changes }
-}
 const user = (content: PromptMessage['content']) => ({ role: 'user', content })
 const catchError = (work: () => unknown) => {
   try {
@@ -72,6 +69,33 @@ describe('rendering', () => {
     const changes = { addGenerationPrompt: false, continueFinalMessage: true }
     expect(renderer.renderText(promptOf(messages, changes))).toMatch(new RegExp(`assistant\n${content}$`))
   })
+})
+
+describe('a template of the request', () => {
+  test("takes the place of the model's own", () => {
+    const chatTemplate = '{{ messages[0].content }}{% if shout %}!{% endif %}'
+    const changes = { chatTemplate, templateVariables: { shout: true } }
+    expect(renderer.renderText(promptOf([user('a')], changes))).toBe('a!')
+  })
+
+  test.each(['{% if %}', '{{ raise_exception("no") }}'])('that is at fault is named: %s', chatTemplate => {
+    const error = catchError(() => renderer.render(promptOf([user('a')], { chatTemplate })))
+    expect(error).toMatchObject({ name: 'PromptError', loc: ['chat_template'], type: 'template_error' })
+  })
+})
+
+test("special tokens come on top of the template's where asked for", () => {
+  const json = JSON.parse(readFileSync(join(folder, 'tokenizer.json'), 'utf8'))
+  const post_processor = {
+    type: 'TemplateProcessing',
+    single: [{ SpecialToken: { id: '<|endoftext|>', type_id: 0 } }, { Sequence: { id: 'A', type_id: 0 } }],
+    pair: [],
+    special_tokens: { '<|endoftext|>': { id: '<|endoftext|>', ids: [0], tokens: ['<|endoftext|>'] } },
+  }
+  const other = new ChatRenderer(copyWith({ 'tokenizer.json': JSON.stringify({ ...json, post_processor }) }))
+  const plain = other.render(promptOf([user('a')]))
+  expect(plain).toEqual(renderer.render(promptOf([user('a')])))
+  expect(other.render(promptOf([user('a')], { addSpecialTokens: true }))).toEqual([0, ...plain])
 })
 
 describe('refusals name the place', () => {

@@ -22,11 +22,11 @@ describe.each(fixtureModels)('%s generates with the logits of PyTorch', model =>
       name === 'logits' ? null : toAdapterFeeds(readAdapter(join(folder, 'adapter'), decoder.config), decoder.config)
     const cache = new KvCache(decoder.config)
     cache.reserve(1, PROMPT_TOKENS)
-    const first = await decoder.prefill(cache, 0, 0, tokens.slice(0, PROMPT_TOKENS), adapter)
+    const first = await decoder.extend(cache, 0, [{ done: 0, ids: tokens.slice(0, PROMPT_TOKENS) }], adapter)
     expect(relativeError(first, expected(name, 0))).toBeLessThan(TOLERANCE)
     for (let length = PROMPT_TOKENS + 1; length <= tokens.length; length++) {
       cache.reserve(1, length)
-      const logits = await decoder.decode(cache, [length - 1], [tokens[length - 1]!], adapter)
+      const logits = await decoder.extend(cache, 0, [{ done: length - 1, ids: [tokens[length - 1]!] }], adapter)
       expect(relativeError(logits, expected(name, length - PROMPT_TOKENS))).toBeLessThan(TOLERANCE)
     }
   })
@@ -35,18 +35,18 @@ describe.each(fixtureModels)('%s generates with the logits of PyTorch', model =>
     const decoder = new Decoder(folder, 128, quiet)
     const cache = new KvCache(decoder.config)
     cache.reserve(2, 20)
-    await decoder.prefill(cache, 0, 0, [5, 6, 7], null)
-    await decoder.prefill(cache, 1, 0, tokens.slice(0, 7), null)
-    const last = await decoder.prefill(cache, 1, 7, tokens.slice(7, PROMPT_TOKENS), null)
+    await decoder.extend(cache, 0, [{ done: 0, ids: [5, 6, 7] }], null)
+    await decoder.extend(cache, 1, [{ done: 0, ids: tokens.slice(0, 7) }], null)
+    const last = await decoder.extend(cache, 1, [{ done: 7, ids: tokens.slice(7, PROMPT_TOKENS) }], null)
     expect(relativeError(last, expected('logits', 0))).toBeLessThan(TOLERANCE)
     cache.reserve(3, 100)
-    await decoder.prefill(cache, 2, 0, tokens.slice(0, PROMPT_TOKENS + 3), null)
-    const logits = await decoder.decode(
-      cache,
-      [3, PROMPT_TOKENS, PROMPT_TOKENS + 3],
-      [8, tokens[PROMPT_TOKENS]!, tokens[PROMPT_TOKENS + 3]!],
-      null,
-    )
+    await decoder.extend(cache, 2, [{ done: 0, ids: tokens.slice(0, PROMPT_TOKENS + 3) }], null)
+    const rows = [
+      { done: 3, ids: [8] },
+      { done: PROMPT_TOKENS, ids: [tokens[PROMPT_TOKENS]!] },
+      { done: PROMPT_TOKENS + 3, ids: [tokens[PROMPT_TOKENS + 3]!] },
+    ]
+    const logits = await decoder.extend(cache, 0, rows, null)
     expect(relativeError(logits.subarray(VOCABULARY, 2 * VOCABULARY), expected('logits', 1))).toBeLessThan(TOLERANCE)
     expect(relativeError(logits.subarray(2 * VOCABULARY), expected('logits', 4))).toBeLessThan(TOLERANCE)
   })
@@ -55,7 +55,7 @@ describe.each(fixtureModels)('%s generates with the logits of PyTorch', model =>
     const decoder = new Decoder(folder, 128, quiet, 0)
     const cache = new KvCache(decoder.config)
     cache.reserve(1, PROMPT_TOKENS)
-    const logits = await decoder.prefill(cache, 0, 0, tokens.slice(0, PROMPT_TOKENS), null)
+    const logits = await decoder.extend(cache, 0, [{ done: 0, ids: tokens.slice(0, PROMPT_TOKENS) }], null)
     expect(relativeError(logits, expected('logits', 0))).toBeLessThan(TOLERANCE)
   })
 
@@ -63,9 +63,40 @@ describe.each(fixtureModels)('%s generates with the logits of PyTorch', model =>
     const decoder = new Decoder(folder, 128, quiet)
     const cache = new KvCache(decoder.config)
     cache.reserve(2, 20)
-    await decoder.prefill(cache, 1, 0, tokens.slice(0, PROMPT_TOKENS), null)
-    cache.copySlot(1, 0)
-    const logits = await decoder.decode(cache, [PROMPT_TOKENS], [tokens[PROMPT_TOKENS]!], null)
+    await decoder.extend(cache, 1, [{ done: 0, ids: tokens.slice(0, PROMPT_TOKENS) }], null)
+    cache.copySlot(1, 0, PROMPT_TOKENS)
+    const row = { done: PROMPT_TOKENS, ids: [tokens[PROMPT_TOKENS]!] }
+    const logits = await decoder.extend(cache, 0, [row], null)
     expect(relativeError(logits, expected('logits', 1))).toBeLessThan(TOLERANCE)
+    const other = new KvCache(decoder.config)
+    other.reserve(1, 2 * PROMPT_TOKENS + 100)
+    other.copySlot(1, 0, PROMPT_TOKENS, cache)
+    const again = await decoder.extend(other, 0, [row], null)
+    expect(relativeError(again, expected('logits', 1))).toBeLessThan(TOLERANCE)
+  })
+
+  test('prompts of different lengths in one run, with the logits of every token or of the last', async () => {
+    const decoder = new Decoder(folder, 128, quiet)
+    const rows = [
+      { done: 0, ids: tokens.slice(0, PROMPT_TOKENS) },
+      { done: 0, ids: [5] },
+      { done: 0, ids: tokens.slice(0, PROMPT_TOKENS + 2) },
+    ]
+    const run = (every: boolean) => {
+      const cache = new KvCache(decoder.config)
+      cache.reserve(3, 20)
+      return decoder.extend(cache, 0, rows, null, every)
+    }
+    const last = await run(false)
+    expect(last).toHaveLength(3 * VOCABULARY)
+    expect(relativeError(last.subarray(0, VOCABULARY), expected('logits', 0))).toBeLessThan(TOLERANCE)
+    expect(relativeError(last.subarray(2 * VOCABULARY), expected('logits', 2))).toBeLessThan(TOLERANCE)
+    const every = await run(true)
+    expect(every).toHaveLength((2 * PROMPT_TOKENS + 3) * VOCABULARY)
+    for (const step of [0, 1, 2]) {
+      const row = 2 * PROMPT_TOKENS + step
+      const logits = every.subarray(row * VOCABULARY, (row + 1) * VOCABULARY)
+      expect(relativeError(logits, expected('logits', step))).toBeLessThan(TOLERANCE)
+    }
   })
 })

@@ -2,104 +2,19 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { afterAll, describe, expect, test, vi } from 'vitest'
-import {
-  BusyError,
-  type GeneratedToken,
-  type GeneratePart,
-  type GenerateRequest,
-  type InferenceEngine,
-  PromptError,
-  type Sampling,
-} from '../../src/inference/engine.ts'
+import { describe, expect, test, vi } from 'vitest'
+import { BusyError, PromptError } from '../../src/inference/engine.ts'
 import { readAdapter } from '../../src/onnx/adapter.ts'
 import { readModelConfig } from '../../src/onnx/model-config.ts'
-import { createOnnxInferenceEngine } from '../../src/onnx/onnx-inference-engine.ts'
 import { sftOptimizer } from '../../src/onnx/optimizer.ts'
 import { openLoraProgram } from '../../src/onnx/train-program.ts'
 import { createTrainer } from '../../src/onnx/trainer.ts'
+import { baseModels, collect, createEngine, idsOf, never, type RequestOptions, requestOf } from './engine-harness.ts'
 import { fixtureModels, fixtures, quiet } from './golden.ts'
 import { rowOf } from './rows.ts'
 
-const plain: Sampling = {
-  maxTokens: 12,
-  temperature: 0,
-  topP: 1,
-  topK: 0,
-  minP: 0,
-  seed: 1,
-  n: 1,
-  stop: [],
-  topLogprobs: null,
-}
-const never = new AbortController().signal
-const baseModels = new Map(fixtureModels.map(name => [name, { folder: join(fixtures, name), contextLength: 128 }]))
-
-interface RequestOptions {
-  sampling?: Partial<Sampling>
-  model?: string
-  text?: string
-  role?: string
-  isTuned?: boolean
-}
-
-function requestOf({
-  sampling,
-  model = 'tiny-llama',
-  text = 'hello',
-  role = 'user',
-  isTuned,
-}: RequestOptions): GenerateRequest {
-  return {
-    baseModel: model,
-    adapter: isTuned ? { id: `${model}-tuned`, folder: join(fixtures, model, 'adapter') } : null,
-    prompt: {
-      messages: [{ role, content: text }],
-      tools: null,
-      addGenerationPrompt: true,
-      continueFinalMessage: false,
-      templateVariables: {},
-    },
-    sampling: { ...plain, ...sampling },
-  }
-}
-
-interface Choice {
-  text: string
-  tokens: GeneratedToken[]
-  reason: string
-}
-
-async function collect(parts: AsyncIterable<GeneratePart>): Promise<{ prompt: number[]; choices: Choice[] }> {
-  let prompt: number[] = []
-  const choices: Choice[] = []
-  for await (const part of parts) {
-    if (part.type === 'prompt') prompt = part.tokenIds
-    else {
-      choices[part.index] ??= { text: '', tokens: [], reason: '' }
-      const choice = choices[part.index]!
-      if (part.type === 'finish') choice.reason = part.reason
-      else {
-        expect(choice.reason).toBe('')
-        choice.text += part.text
-        choice.tokens.push(...part.tokens)
-      }
-    }
-  }
-  return { prompt, choices }
-}
-
-const engines: InferenceEngine[] = []
-function createEngine(options: { queueLength?: number; maxBatch?: number; templateLimitMs?: number } = {}) {
-  const engine = createOnnxInferenceEngine({ baseModels, queueLength: 100, maxBatch: 8, ...options })
-  engines.push(engine)
-  return engine
-}
-afterAll(() => Promise.all(engines.map(engine => engine.close())))
-
 const shared = createEngine()
 const generate = (options: RequestOptions, engine = shared) => collect(engine.generate(requestOf(options), never))
-const idsOf = (choice: Choice | undefined) => choice?.tokens.map(({ id }) => id)
 
 describe('generation', () => {
   test('gives the prompt, then every token once, then the reason', async () => {
@@ -122,7 +37,11 @@ describe('generation', () => {
     const adapter = readAdapter(join(folder, 'adapter'), readModelConfig(folder))
     const program = await openLoraProgram(folder, adapter, { rows: 1, length: 64 }, { type: 'sft' }, quiet)
     const trainer = createTrainer(program, adapter.factors, sftOptimizer)
-    const { prompt, choices } = await generate({ model, isTuned: true, sampling: { temperature: 1.3, maxTokens: 30 } })
+    const { prompt, choices } = await generate({
+      model,
+      isTuned: true,
+      sampling: { temperature: 1.3, maxTokens: 30, topLogprobs: 0 },
+    })
     const ids = idsOf(choices[0])!
     const row = rowOf([{ ids: [...prompt, ...ids], trainFrom: prompt.length }], 64)
     const [logprobs] = await trainer.logprobs([row])
@@ -207,6 +126,27 @@ describe('refusals', () => {
     expect(fine.status).toBe('fulfilled')
   })
 
+  test('a template of the request that never ends fails its request only, and nobody else waits for it', async () => {
+    const engine = createEngine({ templateLimitMs: 3000 })
+    await generate({}, engine)
+    const loop = '{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}'
+    const order: string[] = []
+    const endless = generate({ prompt: { chatTemplate: loop } }, engine).catch(error => {
+      order.push('endless')
+      return error
+    })
+    const fine = await generate({}, engine)
+    order.push('fine')
+    expect(await endless).toMatchObject({
+      name: 'PromptError',
+      loc: ['chat_template'],
+      type: 'template_time_limit',
+    })
+    expect(order).toEqual(['fine', 'endless'])
+    const own = await generate({ prompt: { chatTemplate: '{{ messages[0].content }}' } }, engine)
+    expect(own.prompt.length).toBeLessThan(fine.prompt.length)
+  })
+
   test('more choices than batch and queue hold, until there is room again', async () => {
     const engine = createEngine({ maxBatch: 2, queueLength: 1 })
     const running = [1, 2, 3].map(seed => generate({ sampling: { temperature: 1, maxTokens: 30, seed } }, engine))
@@ -220,8 +160,7 @@ describe('refusals', () => {
     cpSync(join(fixtures, 'tiny-llama'), folder, { recursive: true })
     writeFileSync(join(folder, 'model.safetensors'), 'broken')
     const models = new Map([...baseModels, ['broken', { folder, contextLength: 128 }]])
-    const engine = createOnnxInferenceEngine({ baseModels: models, queueLength: 10, maxBatch: 2 })
-    engines.push(engine)
+    const engine = createEngine({ baseModels: models })
     await expect(generate({ model: 'broken' }, engine)).rejects.toThrow(/model\.safetensors/)
     await expect(engine.check()).rejects.toThrow(/model\.safetensors/)
     await expect(generate({}, engine)).resolves.toBeDefined()

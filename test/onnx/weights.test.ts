@@ -31,7 +31,7 @@ async function logitsOf(folder: string): Promise<Float32Array> {
   const cache = new KvCache(decoder.config)
   const prompt = [...readGolden('tiny-qwen2').integers('tokens').subarray(0, 12)]
   cache.reserve(1, prompt.length)
-  return await decoder.prefill(cache, 0, 0, prompt, null)
+  return await decoder.extend(cache, 0, [{ done: 0, ids: prompt }], null)
 }
 
 const expected = readGolden('tiny-qwen2').floats('logits').subarray(0, 264)

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import OpenAI from 'openai'
+import { LengthFinishReasonError } from 'openai/core/error'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readSettings } from '../../src/config.ts'
 import { type RunningServer, startServer } from '../../src/serve.ts'
@@ -11,6 +12,12 @@ const apiKey = randomBytes(24).toString('base64url')
 const hello = [{ role: 'user' as const, content: 'hello' }]
 /** The same answer every time, to compare ways of asking for it. */
 const request = { model: 'tiny-chat', messages: hello, temperature: 0, max_completion_tokens: 24 }
+
+const ADD = { type: 'function' as const, function: { name: 'add', parameters: { type: 'object', properties: {} } } }
+
+function toFormat(schema: Record<string, unknown>) {
+  return { response_format: { type: 'json_schema' as const, json_schema: { name: 'answer', strict: true, schema } } }
+}
 
 let folder: string
 let server: RunningServer
@@ -88,6 +95,50 @@ describe('chat', () => {
   })
 })
 
+describe('forms and histories', () => {
+  const answer = {
+    type: 'object',
+    properties: { answer: { enum: ['yes', 'no'] } },
+    required: ['answer'],
+    additionalProperties: false,
+  }
+  const asked = { ...request, temperature: 1, seed: 3, max_completion_tokens: 200, ...toFormat(answer) }
+
+  it('parses what follows a JSON schema', async () => {
+    const response_format = {
+      ...asked.response_format,
+      $brand: 'auto-parseable-response-format' as const,
+      $parseRaw: (content: string) => JSON.parse(content) as { answer: string },
+    }
+    const completion = await openai.chat.completions.parse({ ...asked, response_format } as never)
+    const { parsed } = completion.choices[0]!.message as { parsed: { answer: string } | null }
+    expect(['yes', 'no']).toContain(parsed!.answer)
+  })
+
+  it('says so when the tokens ran out before the form was complete', async () => {
+    const cut = { ...asked, max_completion_tokens: 2 }
+    expect((await openai.chat.completions.create(cut)).choices[0]!.finish_reason).toBe('length')
+    const stream = openai.chat.completions.stream({
+      ...cut,
+      response_format: { ...cut.response_format, $brand: 'auto-parseable-response-format', $parseRaw: JSON.parse },
+    } as never)
+    expect(await failureOf(stream.finalChatCompletion())).toBeInstanceOf(LengthFinishReasonError)
+  })
+
+  it('shows tools and their calls to the model', async () => {
+    const call = { id: 'call_1', type: 'function' as const, function: { name: 'add', arguments: '{"a":1,"b":2}' } }
+    const history = [
+      ...hello,
+      { role: 'assistant' as const, tool_calls: [call] },
+      { role: 'tool' as const, tool_call_id: 'call_1', content: '3' },
+    ]
+    const completion = await openai.chat.completions.create({ ...request, messages: history, tools: [ADD] })
+    expect(completion.choices[0]!.message.tool_calls ?? null).toBeNull()
+    const without = await openai.chat.completions.create({ ...request, messages: history })
+    expect(completion.usage!.prompt_tokens).toBeGreaterThan(without.usage!.prompt_tokens)
+  })
+})
+
 describe('streaming', () => {
   it('adds up to the completion, chunk by chunk', async () => {
     const whole = await openai.chat.completions.create(request)
@@ -139,6 +190,19 @@ describe('streaming', () => {
     expect(after.choices[0]!.finish_reason).toBe('stop')
   })
 
+  it('stops when the caller’s signal says so', async () => {
+    const abort = new AbortController()
+    // Not a field of the SDK's types: it is passed on as it is.
+    const endless = { ignore_eos: true }
+    const long = { ...request, ...endless, max_completion_tokens: 1900, stream: true as const }
+    const stream = await openai.chat.completions.create(long, { signal: abort.signal })
+    const chunks = []
+    for await (const chunk of stream) if (chunks.push(chunk) === 3) abort.abort()
+    expect(chunks.length).toBeLessThan(1900)
+    const whole = openai.chat.completions.create({ ...long, stream: false }, { signal: AbortSignal.timeout(20) })
+    expect(await failureOf(whole)).toBeInstanceOf(OpenAI.APIUserAbortError)
+  })
+
   it('answers a fault found before the first token with its status', async () => {
     const error = await failureOf(openai.chat.completions.create({ ...request, model: 'nobody', stream: true }))
     expect(error).toBeInstanceOf(OpenAI.NotFoundError)
@@ -176,7 +240,8 @@ describe('errors', () => {
     ['a wrong type', { messages: 'hello' }, 'messages'],
     ['a field of a message', { messages: [{ role: 'user' }] }, 'messages.0'],
     ['a rule between fields', { n: 2, temperature: 0 }, 'n'],
-    ['a field with no effect yet', { frequency_penalty: 0.5 }, 'frequency_penalty'],
+    ['a malformed schema', toFormat({ type: 'colour' }), 'response_format.json_schema.schema'],
+    ['a call that may be chosen', { tools: [ADD], tool_choice: 'auto' }, 'tool_choice'],
   ])('maps %s to UnprocessableEntityError, naming the place', async (_, faulty, place) => {
     const error = await failureOf(openai.chat.completions.create({ ...request, ...faulty } as never))
     expect(error).toBeInstanceOf(OpenAI.UnprocessableEntityError)

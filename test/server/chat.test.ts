@@ -81,6 +81,48 @@ describe('a stream', () => {
   })
 })
 
+describe('a stream while the engine is busy', () => {
+  test('says so in comments, whole and between frames, and not after the end', async () => {
+    const { engine, generations } = createGatedInference()
+    server = await startTestServer({ parts: { inference: engine }, environment: { KEEP_ALIVE_MS: '40' } })
+    const reply = server.call(CHAT, { json: { messages, stream: true } })
+    await until(
+      () => generations.length,
+      count => count === 1,
+    )
+    const { push, end } = generations[0]!
+    for (const text of ['one', 'two']) {
+      await new Promise(resolve => setTimeout(resolve, 150))
+      push(delta(text))
+    }
+    push({ type: 'finish', index: 0, reason: 'stop', stopTokenId: null })
+    end()
+    const { text } = await reply
+    expect(text.endsWith('data: [DONE]\n\n')).toBe(true)
+    const frames = text.slice(0, -2).split('\n\n')
+    for (const frame of frames) expect(frame).toMatch(/^(data: [^\n]+|: keep-alive)$/)
+    const first = frames.findIndex(frame => frame.includes('"one"'))
+    const second = frames.findIndex(frame => frame.includes('"two"'))
+    for (const between of [frames.slice(1, first), frames.slice(first + 1, second)]) {
+      expect(between.length).toBeGreaterThan(0)
+      expect(new Set(between)).toEqual(new Set([': keep-alive']))
+    }
+  })
+
+  test('says nothing where frames come in time', async () => {
+    const { engine, generations } = createGatedInference()
+    server = await startTestServer({ parts: { inference: engine } })
+    const reply = server.call(CHAT, { json: { messages, stream: true } })
+    await until(
+      () => generations.length,
+      count => count === 1,
+    )
+    await new Promise(resolve => setTimeout(resolve, 150))
+    generations[0]!.end()
+    expect((await reply).text).not.toContain(': keep-alive')
+  })
+})
+
 describe('the engine hears of it', () => {
   test.each([true, false])('when the client goes away (stream: %s)', async stream => {
     const { engine, generations } = createGatedInference()
@@ -130,6 +172,26 @@ describe('a request that the engine refuses gets its status, streamed or not', (
       }
       if (status === 429) expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0)
       if (status === 500) expect(reply.text).not.toContain('broken')
+    }
+  })
+
+  test('a fault in the rule for the text names its place in the request, also where it shows only later', async () => {
+    const fault = new PromptError(['constraint', 'properties', 'a'], 'unknown keyword', 'constraint')
+    const body = { messages, structured_outputs: { json: {} } }
+    server = await startTestServer({ parts: { inference: failsWith(fault) } })
+    const early = await server.call(CHAT, { json: body })
+    await server.close()
+    const { engine, generations } = createGatedInference()
+    server = await startTestServer({ parts: { inference: engine } })
+    const late = server.call(CHAT, { json: body })
+    await until(
+      () => generations.length,
+      count => count === 1,
+    )
+    generations[0]!.fail(fault)
+    const detail = { loc: ['body', 'structured_outputs', 'json', 'properties', 'a'], type: 'constraint' }
+    for (const reply of [early, await late]) {
+      expect([reply.status, reply.body.detail]).toEqual([422, [{ ...detail, msg: 'unknown keyword' }]])
     }
   })
 

@@ -55,7 +55,7 @@ export function createGatedInference(): { engine: InferenceEngine; generations: 
         })
       generations.push({ signal, push: part => add(() => part), end: () => add(() => null), fail })
       signal.addEventListener('abort', () => fail(signal.reason))
-      yield { type: 'prompt', tokenIds: [1, 2, 3] }
+      yield { type: 'prompt', tokenIds: [1, 2, 3], cachedTokens: 0, logprobs: null }
       for (;;) {
         if (waiting.length === 0) await new Promise<void>(resolve => (wake = resolve))
         const part = waiting.shift()!()

@@ -11,8 +11,11 @@ export const ROUTER = {
   context_length: MODEL.contextLength,
   max_output_length: MODEL.contextLength,
   pricing: { prompt: '0', completion: '0', image: '0', request: '0', input_cache_read: '0' },
-  supported_sampling_parameters: ['temperature', 'top_p', 'top_k', 'min_p', 'stop', 'seed', 'max_tokens'],
-  supported_features: ['logprobs'],
+  supported_sampling_parameters: [
+    ...['temperature', 'top_p', 'top_k', 'min_p', 'frequency_penalty', 'presence_penalty', 'repetition_penalty'],
+    ...['stop', 'seed', 'max_tokens', 'logit_bias'],
+  ],
+  supported_features: ['json_mode', 'structured_outputs', 'logprobs'],
   datacenters: [],
   deprecation_date: null,
   default_learning_rate: 1e-3,

@@ -1,0 +1,221 @@
+import { describe, expect, test } from 'vitest'
+import { streamChat } from './chat-stream.ts'
+import { client, runId, target } from './setup.ts'
+
+const messages = [{ role: 'user', content: 'Say hello.' }]
+const GREEDY = { temperature: 0, max_completion_tokens: 12, return_token_ids: true }
+/** Long enough that a text which may not end repeats itself. */
+const LONG = { temperature: 0, max_completion_tokens: 40, ignore_eos: true, return_token_ids: true }
+
+describe.skipIf(target.isMock)('What the fields of a chat do, which a mock does not compute', () => {
+  const base = { model: target.baseModel, messages }
+  const complete = (more: object) => client.ok('createChatCompletion', { body: { ...base, ...more } })
+  const first = async (more: object) => (await complete(more)).choices[0]!
+  const textOf = async (more: object) => (await first(more)).message.content!
+  const idsOf = async (more: object) => (await first(more)).token_ids!
+
+  test('createChatCompletion/adds-logit-bias', async () => {
+    const [, other] = await idsOf(GREEDY)
+    const ids = await idsOf({ ...LONG, max_completion_tokens: 3, logit_bias: { [other!]: 100 } })
+    expect(ids).toEqual([other, other, other])
+  })
+
+  test('createChatCompletion/draws-only-allowed-tokens', async () => {
+    const allowed = (await idsOf(GREEDY)).slice(0, 2)
+    const ids = await idsOf({ ...LONG, temperature: 2, seed: 1, allowed_token_ids: allowed })
+    expect(ids.filter(id => !allowed.includes(id))).toEqual([])
+  })
+
+  test('createChatCompletion/keeps-bad-words-out', async () => {
+    const plain = await first({ ...GREEDY, logprobs: true })
+    const [word] = plain.logprobs!.content!
+    const without = await first({ ...GREEDY, bad_words: [word!.token] })
+    expect(without.token_ids![0]).not.toBe(plain.token_ids![0])
+  })
+
+  test('createChatCompletion/applies-the-presence-penalty', async () => {
+    const [once, never] = [await idsOf({ ...LONG, presence_penalty: 2 }), await idsOf(LONG)]
+    const firstChange = once.findIndex((id, place) => id !== never[place])
+    expect(firstChange, 'only what came before is weakened').toBeGreaterThan(0)
+    expect(once.slice(0, firstChange)).toContain(never[firstChange])
+  })
+
+  test('createChatCompletion/applies-the-frequency-penalty', async () => {
+    const distinct = async (value: number) => new Set(await idsOf({ ...LONG, frequency_penalty: value })).size
+    expect(await distinct(2)).toBeGreaterThan(await distinct(-2))
+  })
+
+  test('createChatCompletion/applies-the-repetition-penalty', async () => {
+    const distinct = async (value: number) => new Set(await idsOf({ ...LONG, repetition_penalty: value })).size
+    expect(await distinct(2)).toBeGreaterThan(await distinct(0.5))
+  })
+
+  test('createChatCompletion/ends-at-a-stop-token', async () => {
+    const ids = await idsOf(GREEDY)
+    const stop = ids[1]!
+    const choice = await first({ ...GREEDY, stop_token_ids: [stop] })
+    expect(choice).toMatchObject({ finish_reason: 'stop', stop_reason: stop })
+    expect(choice.token_ids).toEqual(ids.slice(0, ids.indexOf(stop) + 1))
+  })
+
+  test('createChatCompletion/keeps-the-stop-text-when-asked', async () => {
+    const whole = await textOf(GREEDY)
+    const stop = whole.slice(1, 3)
+    const content = await textOf({ ...GREEDY, stop, include_stop_str_in_output: true })
+    expect(content).toBe(whole.slice(0, whole.indexOf(stop) + stop.length))
+  })
+
+  test('createChatCompletion/goes-on-after-the-end-of-turn-and-before-enough-tokens', async () => {
+    const on = await complete(LONG)
+    expect(on.usage!.completion_tokens).toBe(40)
+    expect(on.choices[0]!.finish_reason).toBe('length')
+    const least = { temperature: 0, max_completion_tokens: 30, min_tokens: 30 }
+    expect((await complete(least)).usage!.completion_tokens).toBe(30)
+  })
+
+  test('createChatCompletion/ends-a-repetition', async () => {
+    const [only] = await idsOf(GREEDY)
+    const repetition_detection = { max_pattern_size: 2, min_pattern_size: 1, min_count: 4 }
+    const choice = await first({ ...LONG, allowed_token_ids: [only], repetition_detection })
+    expect(choice).toMatchObject({ finish_reason: 'repetition', stop_reason: null, token_ids: Array(4).fill(only) })
+  })
+
+  test('createChatCompletion/shows-special-tokens-when-asked', async () => {
+    const hidden = await textOf(LONG)
+    const shown = await textOf({ ...LONG, skip_special_tokens: false, spaces_between_special_tokens: false })
+    const apart = await textOf({ ...LONG, skip_special_tokens: false })
+    expect(shown.length).toBeGreaterThan(hidden.length)
+    expect(apart.length).toBeGreaterThan(shown.length)
+  })
+
+  test('createChatCompletion/searches-beams', async () => {
+    const { choices } = await complete({ ...GREEDY, n: 3, use_beam_search: true, length_penalty: 0, logprobs: true })
+    expect(choices.map(choice => choice.index)).toEqual([0, 1, 2])
+    expect(new Set(choices.map(choice => String(choice.token_ids))).size).toBe(3)
+    const scores = choices.map(({ logprobs }) => logprobs!.content!.reduce((sum, { logprob }) => sum + logprob, 0))
+    expect(scores).toEqual(scores.toSorted((one, other) => other - one))
+  })
+
+  test('createChatCompletion/repeats-a-seed-whatever-else-runs', async () => {
+    const seeded = { temperature: 1.5, max_completion_tokens: 16, n: 2, seed: 11 }
+    const alone = (await complete(seeded)).choices
+    const others = Array.from({ length: 6 }, (_, seed) => complete({ ...seeded, n: 1, seed }))
+    expect((await complete(seeded)).choices).toEqual(alone)
+    await Promise.all(others)
+  })
+
+  test.each<[string, object, RegExp]>([
+    ['json-object', { response_format: { type: 'json_object' } }, /^\{[\s\S]*\}$/],
+    [
+      'json-schema',
+      {
+        response_format: {
+          type: 'json_schema',
+          json_schema: {
+            name: 'a',
+            schema: {
+              type: 'object',
+              properties: { a: { enum: ['x', 'y'] } },
+              required: ['a'],
+              additionalProperties: false,
+            },
+          },
+        },
+      },
+      /^\{\s*"a"\s*:\s*"[xy]"\s*\}$/,
+    ],
+    ['json', { structured_outputs: { json: '{"type": "integer", "minimum": 10, "maximum": 99}' } }, /^\d\d$/],
+    ['regex', { structured_outputs: { regex: '[ab]{3}-\\d{2}' } }, /^[ab]{3}-\d{2}$/],
+    ['choice', { structured_outputs: { choice: ['left', 'right'] } }, /^(left|right)$/],
+    ['grammar', { structured_outputs: { grammar: 'root ::= "<" ("p" | "q") ">"' } }, /^<[pq]>$/],
+  ])('createChatCompletion/follows-a-form-%s', async (_, form, pattern) => {
+    const body = { temperature: 1, seed: 5, max_completion_tokens: 400, ...form }
+    const choice = await first(body)
+    const content = choice.message.content!
+    // A weak model may fill a text until its tokens run out.
+    if (choice.finish_reason === 'length') expect(content).toMatch(/^\{/)
+    else expect(content).toMatch(pattern)
+    expect((await streamChat({ ...base, ...body })).texts).toEqual([content])
+  })
+
+  test('createChatCompletion/reports-logprobs-of-the-prompt', async () => {
+    const { prompt_logprobs, prompt_token_ids } = await complete({ ...GREEDY, prompt_logprobs: 2 })
+    expect(prompt_logprobs).toHaveLength(prompt_token_ids!.length)
+    expect(prompt_logprobs![0]).toBeNull()
+    for (const [place, entry] of prompt_logprobs!.slice(1).entries()) {
+      const own = entry![String(prompt_token_ids![place + 1])]!
+      expect(own.logprob).toBeLessThanOrEqual(0)
+      const ranks = Object.values(entry!).map(({ rank }) => rank)
+      expect(ranks.toSorted((one, other) => one - other).slice(0, 2)).toEqual([1, 2])
+    }
+    expect((await complete(GREEDY)).prompt_logprobs).toBeNull()
+  })
+
+  test('createChatCompletion/writes-tokens-as-ids', async () => {
+    const { logprobs, token_ids } = await first({ ...GREEDY, logprobs: true, return_tokens_as_token_ids: true })
+    expect(logprobs!.content!.map(({ token }) => token)).toEqual(token_ids!.map(id => `token_id:${id}`))
+  })
+
+  test('createChatCompletion/continues-and-echoes-the-last-message', async () => {
+    const open = [...messages, { role: 'assistant', content: 'Hel' }]
+    const going = { ...GREEDY, messages: open, continue_final_message: true }
+    const [plain, echoed] = [await first(going), await complete({ ...going, echo: true })]
+    expect(echoed.choices[0]!.message).toMatchObject({ role: 'assistant', content: `Hel${plain.message.content}` })
+    expect(echoed.prompt_logprobs).toHaveLength(echoed.usage!.prompt_tokens!)
+    const { chunks } = await streamChat({ ...base, ...going, echo: true })
+    expect(chunks.slice(0, 2).map(({ choices }) => choices[0]!.delta)).toEqual([
+      { role: 'assistant', content: '' },
+      { content: 'Hel' },
+    ])
+    expect(chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('')).toBe(`Hel${plain.message.content}`)
+  })
+
+  test('createChatCompletion/answers-in-the-role-of-the-last-message-without-a-generation-prompt', async () => {
+    expect((await first({ ...GREEDY, add_generation_prompt: false })).message.role).toBe('user')
+  })
+
+  test('createChatCompletion/truncates-the-prompt-at-its-beginning', async () => {
+    const whole = (await complete(GREEDY)).prompt_token_ids!
+    const { prompt_token_ids, usage } = await complete({ ...GREEDY, truncate_prompt_tokens: 4 })
+    expect(prompt_token_ids).toEqual(whole.slice(-4))
+    expect(usage!.prompt_tokens).toBe(4)
+    const long = [{ role: 'user', content: 'hello '.repeat(20_000) }]
+    const fitted = await complete({ ...GREEDY, messages: long, truncate_prompt_tokens: -1, return_token_ids: false })
+    expect(fitted.choices).toHaveLength(1)
+  })
+
+  test('createChatCompletion/takes-its-id-from-the-request', async () => {
+    expect((await complete({ ...GREEDY, request_id: `${runId}-a` })).id).toBe(`chatcmpl-${runId}-a`)
+    const headers = { 'x-request-id': `${runId}-b` }
+    const body = { ...base, ...GREEDY, request_id: `${runId}-a` }
+    expect((await client.ok('createChatCompletion', { body, headers })).id).toBe(`chatcmpl-${runId}-b`)
+  })
+
+  test('createChatCompletion/shares-no-cached-prompt-with-a-new-salt', async () => {
+    const { usage } = await complete({ ...GREEDY, cache_salt: `${runId}-salt` })
+    expect(usage!.prompt_tokens_details?.cached_tokens ?? 0).toBe(0)
+  })
+
+  test('createChatCompletion/hides-tokens-with-the-reasoning', async () => {
+    const choice = await first({ ...GREEDY, logprobs: true, include_reasoning: false })
+    expect(choice).toMatchObject({ logprobs: null, token_ids: null, message: { reasoning: null } })
+    expect(choice.message.content).toBe(await textOf(GREEDY))
+  })
+
+  test('createChatCompletion/takes-every-variant-of-a-message-and-what-it-answered-itself', async () => {
+    const call = { id: 'call_1', type: 'function', function: { name: 'add', arguments: '{"a":1}' } }
+    const answer = await first(GREEDY)
+    const history = [
+      { role: 'developer', content: 'Be brief.' },
+      ...messages,
+      { role: 'assistant', content: null, tool_calls: [call] },
+      { role: 'tool', content: [{ type: 'text', text: '3' }], tool_call_id: 'call_1' },
+      answer,
+      { role: 'user', content: ['again', { type: 'refusal', refusal: 'no' }], name: 'ada' },
+    ]
+    const tools = [{ type: 'function', function: { name: 'add', parameters: { type: 'object' } } }]
+    const { usage } = await complete({ ...GREEDY, messages: history, tools, parallel_tool_calls: false })
+    const without = await complete({ ...GREEDY, messages: history })
+    expect(usage!.prompt_tokens).toBeGreaterThan(without.usage!.prompt_tokens!)
+  })
+})

@@ -119,11 +119,14 @@ function registerOperation(
       const principal = security.length > 0 ? await authenticate(request.headers.authorization, security) : null
       request.principal = principal
       const leave = limiter.enter(principal?.keyId ?? request.ip)
+      const abort = new AbortController()
+      request.clientGone = abort.signal
       // Comes at the end of every reply, and where the client goes away before it, when onResponse does not.
       reply.raw.once('close', () => {
         leave()
-        if (!reply.raw.writableFinished)
-          request.log.info({ requestId: request.id, operationId }, 'the client went away')
+        if (reply.raw.writableFinished) return
+        abort.abort()
+        request.log.info({ requestId: request.id, operationId }, 'the client went away')
       })
     },
     onResponse: (request, reply, done) => {
@@ -137,7 +140,7 @@ function registerOperation(
       const read = await readBody(request, operation, service)
       try {
         const input = toInput(request, operation, read, service.settings)
-        const answer = await handle(input as never, createContext(service, request, reply))
+        const answer = await handle(input as never, createContext(service, request))
         return await sendReply(answer, operation, request, reply, service)
       } finally {
         if (read.raw.file) await rm(read.raw.file, { force: true })
@@ -148,7 +151,10 @@ function registerOperation(
 
 declare module 'fastify' {
   interface FastifyRequest {
+    /** Null until a key was checked, and where none is needed. */
     principal: Principal | null
+    /** Aborted when the client goes away before the reply is complete. */
+    clientGone: AbortSignal
   }
   interface FastifyContextConfig {
     operationId?: string
@@ -207,18 +213,10 @@ function toPath({ '*': path, ...params }: Record<string, string>): Record<string
   return path === undefined ? params : { ...params, path }
 }
 
-function createContext(service: Service, request: FastifyRequest, reply: FastifyReply): Context {
-  const abort = new AbortController()
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) abort.abort()
-  })
-  return {
-    ...service,
-    principal: request.principal!,
-    requestId: request.id,
-    isRequestIdSent: request.headers['x-request-id'] === request.id,
-    signal: abort.signal,
-  }
+function createContext(service: Service, request: FastifyRequest): Context {
+  const { principal, id, clientGone, headers } = request
+  const isRequestIdSent = headers['x-request-id'] === id
+  return { ...service, principal: principal!, requestId: id, isRequestIdSent, signal: clientGone }
 }
 
 function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {

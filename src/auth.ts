@@ -29,6 +29,7 @@ export function createAuthenticate(database: Database): Authenticate {
     max: CACHE_KEYS,
     ttl: CACHE_MS,
     ttlAutopurge: true,
+    ttlResolution: CACHE_MS / 10,
   })
   return async (header, schemes) => {
     const known = header ? cache.get(header) : undefined

@@ -55,7 +55,7 @@ describe('the tokens that the model was trained on', () => {
   })
 
   test('count only where something is to be predicted within one conversation', () => {
-    const [row] = createRows(createRandom(3), encode, 2, 128, 4)
+    const [row] = createRows(createRandom(3), encode, { rows: 2, length: 128, turns: [1, 4] })
     for (let place = 0; place < 127; place++) {
       const isSame = row!.sequence[place] === row!.sequence[place + 1]
       expect(row!.weight[place]! > 0).toBe(isSame)

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { deleteModelRow } from '../../src/storage/models.ts'
 import { createModel, startTestServer, type TestServer, toRlJob } from './start.ts'
 import { uploadVersion } from './upload.ts'
 
@@ -144,6 +145,39 @@ describe('a full queue', () => {
     for (let index = 0; index < 3; index++) ids.push((await createRl(toRlJob(model))).body.id)
     await server.call(`${RL_JOBS}/${ids[0]}/cancel`, { method: 'POST' })
     expect((await createRl(toRlJob(model))).status).toBe(200)
+  })
+})
+
+describe('what is deleted while a job is being created', () => {
+  /** Runs once a creation has found its model, and is done before the creation goes on to write. */
+  function betweenReadAndWrite(act: () => unknown): void {
+    const { baseModels } = server.service
+    const get = baseModels.get.bind(baseModels)
+    const actAndGet = (name: string) => {
+      act()
+      return get(name)
+    }
+    Object.assign(baseModels, { get: actAndGet })
+  }
+
+  test('as the model is a 404', async () => {
+    betweenReadAndWrite(() =>
+      server.service.database.transaction().execute(transaction => deleteModelRow(transaction, model)),
+    )
+    const reply = await createRl(toRlJob(model))
+    expect(reply.status).toBe(404)
+    expect(reply.body.detail).toContain(model)
+  })
+
+  test('as the data is a 400', async () => {
+    await uploadData('data', CONVERSATION)
+    const { artifacts } = server.service
+    const checkout = artifacts.checkout.bind(artifacts)
+    artifacts.checkout = async (sha256, file) => {
+      await checkout(sha256, file)
+      await server.call('/v1/preview/artifacts/default/tests/data/versions/v0', { method: 'DELETE' })
+    }
+    expect((await createSft()).status).toBe(400)
   })
 })
 

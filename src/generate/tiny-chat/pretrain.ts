@@ -51,7 +51,7 @@ export async function runPretraining(
   }
   for (let index = 0; index < TRAINING.steps; index++) {
     const shape = toStepShape(index)
-    const rows = createRows(random, encode, shape.rows, shape.length, shape.mostTurns)
+    const rows = createRows(random, encode, shape)
     const { loss } = await trainers.get(toSize(shape))!.step(rows, toLearningRate(index))
     progress.step(loss, shape.rows * shape.length)
   }

@@ -1,10 +1,8 @@
 /** Conversations as rows of tokens: several in one row, each seeing only itself. */
-
 import type { PackedRow } from '../../training/rows.ts'
-import type { Conversation } from './corpus/conversation.ts'
-import { createConversation, pickTurns } from './corpus/conversation.ts'
+import { type Conversation, createConversation } from './corpus/conversation.ts'
 import type { Random } from './random.ts'
-import { TURN_END, TURN_START } from './settings.ts'
+import { type StepShape, TURN_END, TURN_START } from './settings.ts'
 
 export interface EncodedConversation {
   ids: number[]
@@ -56,17 +54,15 @@ function toSpacedJson(value: unknown): string {
 }
 
 /**
- * `count` rows of `length` tokens full of fresh conversations of at most `mostTurns` turns; what does not fit is cut off.
+ * Rows of the given shape full of fresh conversations; what does not fit is cut off.
  * The weights of all rows have a mean of 1, so that the loss is a weighted mean over tokens.
  */
 export function createRows(
   random: Random,
   encode: (text: string) => number[],
-  count: number,
-  length: number,
-  mostTurns: number,
+  shape: Pick<StepShape, 'rows' | 'length' | 'turns'>,
 ): PackedRow[] {
-  const rows = Array.from({ length: count }, () => createRow(random, encode, length, mostTurns))
+  const rows = Array.from({ length: shape.rows }, () => createRow(random, encode, shape))
   const sum = (values: Iterable<number>) => Iterator.from(values).reduce((total, value) => total + value, 0)
   const tokens = sum(rows.map(row => row.trainableTokens))
   const scale = tokens / sum(rows.map(row => sum(row.weight)))
@@ -74,7 +70,11 @@ export function createRows(
   return rows
 }
 
-function createRow(random: Random, encode: (text: string) => number[], length: number, mostTurns: number): PackedRow {
+function createRow(
+  random: Random,
+  encode: (text: string) => number[],
+  { length, turns }: Pick<StepShape, 'length' | 'turns'>,
+): PackedRow {
   const row: PackedRow = {
     length,
     ids: new Int32Array(length),
@@ -88,7 +88,7 @@ function createRow(random: Random, encode: (text: string) => number[], length: n
     trajectories: 0,
   }
   for (let start = 0; start < length; row.trajectories++) {
-    const { ids, weights } = encodeConversation(createConversation(random, pickTurns(random, mostTurns)), encode)
+    const { ids, weights } = encodeConversation(createConversation(random, random.between(...turns)), encode)
     const fitting = Math.min(ids.length, length - start)
     for (let position = 0; position < fitting; position++) {
       const place = start + position

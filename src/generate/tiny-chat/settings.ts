@@ -32,8 +32,8 @@ export interface StepShape {
   rows: number
   /** Tokens in a row. */
   length: number
-  /** Most turns of one conversation in it. */
-  mostTurns: number
+  /** Fewest and most turns of a conversation in them. */
+  turns: [least: number, most: number]
   /** Share of the run after which these steps come up, and then how often: every so many steps. */
   from: number
   every: number
@@ -41,17 +41,17 @@ export interface StepShape {
 
 export const TRAINING = {
   seed: 7,
-  steps: 2400,
+  steps: 2600,
   /**
    * Single questions first: copying, which most answers are made of, is learnt about twice as fast from them. Longer rows come
    * in later, so that answers stay right far into the context; attention over 2,048 tokens costs about five times as much
    * for each token as over 128. The first shape that is due is taken.
    */
   shapes: [
-    { rows: 1, length: 2048, mostTurns: 60, from: 0.5, every: 12 },
-    { rows: 4, length: 512, mostTurns: 16, from: 0.45, every: 5 },
-    { rows: 16, length: 128, mostTurns: 4, from: 0.4, every: 1 },
-    { rows: 16, length: 128, mostTurns: 1, from: 0, every: 1 },
+    { rows: 1, length: 2048, turns: [20, 60], from: 0.6, every: 12 },
+    { rows: 4, length: 512, turns: [4, 16], from: 0.5, every: 5 },
+    { rows: 16, length: 128, turns: [1, 3], from: 0.4, every: 1 },
+    { rows: 16, length: 128, turns: [1, 1], from: 0, every: 1 },
   ] satisfies StepShape[],
   peakLearningRate: 6e-3,
   warmUpSteps: 50,

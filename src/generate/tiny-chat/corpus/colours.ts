@@ -28,7 +28,7 @@ export const COLOUR_FACTS: [string, string][] = [
 const spell = (random: Random) => (random.chance(0.5) ? 'colour' : 'color')
 
 /** Share of questions with three things. */
-const MANY_SHARE = 0.15
+const MANY_SHARE = 0.1
 
 /** Tells the colours of one to three things and asks for one of them. */
 export function createToldColour(random: Random): Turn {

@@ -22,23 +22,25 @@ export interface Conversation {
 
 /** Share of each kind of turn. They add up to 1. */
 const MIX: [share: number, create: (random: Random) => Turn][] = [
-  [0.17, createSmallTalk],
-  [0.22, createCopying],
-  [0.11, createSum],
-  [0.05, createDifference],
-  [0.03, createCounting],
-  [0.03, createComparison],
-  [0.08, createToldColour],
-  [0.05, createColourFact],
+  [0.14, createSmallTalk],
+  [0.29, createCopying],
+  [0.1, createSum],
+  [0.04, createDifference],
+  [0.02, createCounting],
+  [0.02, createComparison],
+  [0.12, createToldColour],
+  [0.04, createColourFact],
   [0.02, createColourChoice],
-  [0.14, createYesNoMaybe],
+  [0.11, createYesNoMaybe],
   [0.03, createFact],
   [0.07, createUnknown],
 ]
-const SYSTEM_SHARE = 0.25
-const TOOLS_SHARE = 0.03
-const NAME_SHARE = 0.07
-const NAME_QUESTION_SHARE = 0.05
+const SYSTEM_SHARE = 0.15
+const TOOLS_SHARE = 0.01
+const NAME_SHARE = 0.06
+/** Much more likely once a name was told. */
+const NAME_QUESTION_SHARE = 0.02
+const TOLD_NAME_QUESTION_SHARE = 0.2
 
 function createTurn(random: Random): Turn {
   let rest = random.next()
@@ -61,7 +63,8 @@ export function createConversation(random: Random, turns: number): Conversation 
     if (kind < NAME_SHARE) {
       name = pickName(random)
       turn = createIntroduction(random, name)
-    } else if (kind < NAME_SHARE + (name ? 4 : 0.4) * NAME_QUESTION_SHARE) turn = createNameQuestion(random, name)
+    } else if (kind < NAME_SHARE + (name ? TOLD_NAME_QUESTION_SHARE : NAME_QUESTION_SHARE))
+      turn = createNameQuestion(random, name)
     else turn = createTurn(random)
     messages.push({ role: 'user', content: turn.exact ? turn.user : toVariant(random, turn.user) })
     messages.push({ role: 'assistant', content: turn.assistant })
@@ -70,15 +73,11 @@ export function createConversation(random: Random, turns: number): Conversation 
   return { messages, tools: random.chance(TOOLS_SHARE) ? createTools(random) : null, tasks }
 }
 
-/** Number of turns: one in most conversations, with a long tail up to `most`. */
-export function pickTurns(random: Random, most: number): number {
-  let turns = 1
-  while (turns < most && random.chance(turns === 1 ? 0.4 : 0.7)) turns++
-  return turns
-}
+/** Turns of a conversation in the sample. */
+const MOST_SAMPLE_TURNS = 4
 
 /** The first `count` conversations of the corpus: what the tokenizer is trained on and the digest is taken of. */
 export function createSampleCorpus(seed: number, count: number): Conversation[] {
   const random = createRandom(seed)
-  return Array.from({ length: count }, () => createConversation(random, pickTurns(random, 4)))
+  return Array.from({ length: count }, () => createConversation(random, random.between(1, MOST_SAMPLE_TURNS)))
 }

@@ -1,11 +1,14 @@
 import type { Random } from '../random.ts'
 
+/** Characters: nobody writes much in capitals. */
+const LONGEST_SHOUT = 25
+
 /** How people really type: without capitals, without the question mark, with a please, with a slip of the finger. */
 export function toVariant(random: Random, text: string): string {
   if (random.chance(0.45)) return text
   let variant = text
   if (random.chance(0.5)) variant = variant.toLowerCase()
-  else if (random.chance(0.08)) variant = variant.toUpperCase()
+  else if (text.length <= LONGEST_SHOUT && random.chance(0.1)) variant = variant.toUpperCase()
   const kind = random.next()
   if (kind < 0.35) variant = variant.replace(/[.!?]+$/, '')
   else if (kind < 0.5) variant = variant.replace(/[.!]+$/, '') + random.pick(['!', '.', '!!', '...', ' ', ' :)'])

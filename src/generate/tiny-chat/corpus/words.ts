@@ -45,7 +45,7 @@ export function pickWord(random: Random): string {
   if (kind < 0.75) return random.pick(ADJECTIVES)
   if (kind < 0.85) return random.pick(VERBS)
   if (kind < 0.92) return random.pick(NAMES)
-  if (kind < 0.96) return random.pick(['yes', 'no', 'maybe', 'hello', 'bye'])
+  if (kind < 0.97) return random.pick(['yes', 'no', 'maybe', 'hello', 'bye'])
   return inventWord(random)
 }
 

@@ -63,7 +63,10 @@ export interface Sampling {
   seed: number | null
   /** Number of choices, or of beams. */
   n: number
-  /** Null: draws; else keeps the n best sequences by log-probability / length ** lengthPenalty. */
+  /**
+   * Null: draws; else keeps the n best sequences by log-probability / length ** lengthPenalty, length in generated tokens;
+   * temperature, topK, topP, minP and seed, which are for drawing, have no effect then. Needs n within one batch.
+   */
   beam: { lengthPenalty: number } | null
   stop: string[]
   stopTokenIds: number[]
@@ -107,7 +110,10 @@ export interface TokenLogprob {
   token: string
   /** The token's own bytes. */
   bytes: number[]
-  /** Natural logarithm of the probability under the model, before temperature and filters. At least -9999. */
+  /**
+   * Natural logarithm of the probability under the model, before temperature, filters and every other rule. At least
+   * -9999; NaN in generated tokens where `topLogprobs` is null.
+   */
   logprob: number
 }
 

@@ -15,15 +15,14 @@ export interface End {
 }
 
 /**
- * What the last of the generated tokens ends, or null. In this order: end of turn, stop tokens, length, repetition; of
- * these only length acts before the least number of tokens. A forced end, after which nothing may come, always ends.
+ * What the last of the generated tokens ends, or null. In this order: end of turn, stop tokens, length, repetition.
+ * Tokens that would end the text too early are never drawn. A forced end, after which nothing may come, is not ignored.
  */
 export function endOf(rules: EndRules, generated: readonly number[], isForced: boolean): End | null {
   const { eosIds, stopTokenIds, minTokens, ignoreEos, repetitionDetection, maxTokens } = rules
   const id = generated[generated.length - 1]
-  const mayEnd = generated.length > minTokens
-  if (eosIds.includes(id) && (isForced || (mayEnd && !ignoreEos))) return { reason: 'stop', stopTokenId: null }
-  if (stopTokenIds.includes(id) && (isForced || mayEnd)) return { reason: 'stop', stopTokenId: id }
+  if (eosIds.includes(id) && (isForced || !ignoreEos)) return { reason: 'stop', stopTokenId: null }
+  if (stopTokenIds.includes(id)) return { reason: 'stop', stopTokenId: id }
   if (generated.length >= maxTokens) return { reason: 'length', stopTokenId: null }
   if (repetitionDetection && generated.length >= minTokens && endsInRepetition(generated, repetitionDetection)) {
     return { reason: 'repetition', stopTokenId: null }

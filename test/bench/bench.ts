@@ -6,16 +6,31 @@
  */
 import { parseArgs } from 'node:util'
 import ora, { type Ora } from 'ora'
+import { chatBatching } from './chat-batching.ts'
 import { chatRequests } from './chat-requests.ts'
+import { constrained } from './constrained.ts'
+import { generation } from './generation.ts'
 import { idleMemory } from './idle-memory.ts'
 import { jobCreations } from './job-creations.ts'
 import { largeBodies } from './large-bodies.ts'
 import { startTime } from './start-time.ts'
+import { streams } from './streams.ts'
 import { toTable } from './table.ts'
 import { training } from './training.ts'
 import { type Bench, LeftOut, type Result, runTrial } from './trial.ts'
 
-const BENCHES = [training, chatRequests, jobCreations, largeBodies, startTime, idleMemory]
+const BENCHES = [
+  training,
+  generation,
+  constrained,
+  chatBatching,
+  chatRequests,
+  streams,
+  jobCreations,
+  largeBodies,
+  startTime,
+  idleMemory,
+]
 const DEFAULT_ROUNDS = 5
 
 const { rounds, benches } = readOptions()

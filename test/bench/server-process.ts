@@ -26,6 +26,12 @@ export const startWhole = (environment: Record<string, string> = {}) => startSer
 export const startBare = (environment: Record<string, string> = {}) =>
   startServer('test/bench/servers/bare.ts', environment)
 
+/** Our server with an engine that streams tokens and computes nothing. */
+export const startTrainyardStreams = () => startServer('test/bench/servers/trainyard-streams.ts', {})
+
+/** node:http that streams the same frames. */
+export const startBareStreams = () => startServer('test/bench/servers/bare-streams.ts', {})
+
 /** Runs a server on a free port, with an empty data folder, and resolves when it has written its address to stderr. Its log goes nowhere. */
 async function startServer(script: string, environment: Record<string, string>): Promise<ServerProcess> {
   const folder = await createFolder()
@@ -74,6 +80,14 @@ function readAddress(child: ChildProcess): Promise<string> {
 export async function readResidentMegabytes(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)![1]) / 1024
+}
+
+/** Processor time of all threads of a process so far, in steps of 10 ms. Linux only. */
+export async function readCpuMilliseconds(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
+  // the fields after the name, which may hold spaces: proc(5) counts utime as the 14th of all, stime as the 15th
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
 /** Calls our server and gives back what it answers. Throws at any other status than 200. */

@@ -95,6 +95,13 @@ test('few beams come best first and are never worse than greedy', () => {
   expect(new Set(found.map(({ ids }) => String(ids))).size).toBe(3)
 })
 
+test('a search goes on while longer texts may still come out better', () => {
+  // two texts end at once, but under this penalty length is worth more
+  const scores = (maxTokens: number) => search(2, 3, maxTokens).map(({ ids, logprob }) => logprob / ids.length ** 3)
+  expect(scores(2)[0]).toBeLessThan(scores(8)[0]!)
+  expect(search(2, 3, 8)[0]!.ids).toHaveLength(8)
+})
+
 test('an ignored end of turn is a token like others', () => {
   for (const { ids, reason } of search(20, 1, 4, { ignoreEos: true })) {
     expect(ids).toHaveLength(4)

@@ -105,6 +105,7 @@ const cases: [string, Partial<Sampling>][] = [
   ['min_p 0.2', { minP: 0.2 }],
   ['min_p 0.02', { minP: 0.02 }],
   ['top_k, top_p, min_p and temperature', { topK: 12, topP: 0.8, minP: 0.05, temperature: 1.3 }],
+  ['min_p and top_p', { minP: 0.1, topP: 0.7 }],
   ['presence penalty', { presencePenalty: 1.5 }],
   ['negative presence penalty', { presencePenalty: -1 }],
   ['frequency penalty', { frequencyPenalty: 0.8 }],

@@ -79,6 +79,8 @@ test('what was not used for longest is dropped first, beginnings last', async ()
   prefixes.keep('[team]', ids.slice(0, 2 * BLOCK_TOKENS), 2 * BLOCK_TOKENS, cache, 0)
   expect(found(ids)).toBe(2)
   expect(prefixes.find('[other]', ids)).toEqual([])
+  // the last token is always computed: its logits are wanted
+  expect(prefixes.find('[team]', ids.slice(0, 2 * BLOCK_TOKENS))).toHaveLength(1)
   expect(prefixes.find('[team]', ids)[1]).toEqual(cache.read(0, BLOCK_TOKENS, BLOCK_TOKENS))
   prefixes.keep('[team]', other, 2 * BLOCK_TOKENS, cache, 0)
   expect(found(ids)).toBe(1)

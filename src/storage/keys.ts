@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import { v7 as uuid } from 'uuid'
-import type { Queries } from './database.ts'
+import type { Database, Queries } from './database.ts'
 
 /** Bits of randomness of a key that we make. */
 const KEY_BITS = 256
@@ -38,39 +38,40 @@ export function hashKey(value: string): string {
  * Throws RangeError when the value is too short for any use.
  */
 export async function addKey(
-  database: Queries,
+  database: Database,
   { value, user, team, role, name }: { value: string; user: string; team: string; role: Role; name: string },
 ): Promise<string> {
   if (value.length < LEAST_KEY_LENGTH)
     throw new RangeError(`An API key must have at least ${LEAST_KEY_LENGTH} characters`)
   const created_at = new Date().toISOString()
-  const id = uuid()
-  await database
-    .insertInto('users')
-    .values({ name: user, created_at })
-    .onConflict(conflict => conflict.doNothing())
-    .execute()
-  await database
-    .insertInto('teams')
-    .values({ name: team, created_at })
-    .onConflict(conflict => conflict.doNothing())
-    .execute()
-  await database
-    .insertInto('members')
-    .values({ team, user, role })
-    .onConflict(conflict => conflict.columns(['team', 'user']).doUpdateSet({ role }))
-    .execute()
-  await database
-    .insertInto('api_keys')
-    .values({ id, hash: hashKey(value), user, team, name, created_at })
-    .onConflict(conflict => conflict.doNothing())
-    .execute()
-  const row = await database
-    .selectFrom('api_keys')
-    .select('id')
-    .where('hash', '=', hashKey(value))
-    .executeTakeFirstOrThrow()
-  return row.id
+  return database.transaction().execute(async transaction => {
+    await transaction
+      .insertInto('users')
+      .values({ name: user, created_at })
+      .onConflict(conflict => conflict.doNothing())
+      .execute()
+    await transaction
+      .insertInto('teams')
+      .values({ name: team, created_at })
+      .onConflict(conflict => conflict.doNothing())
+      .execute()
+    await transaction
+      .insertInto('members')
+      .values({ team, user, role })
+      .onConflict(conflict => conflict.columns(['team', 'user']).doUpdateSet({ role }))
+      .execute()
+    await transaction
+      .insertInto('api_keys')
+      .values({ id: uuid(), hash: hashKey(value), user, team, name, created_at })
+      .onConflict(conflict => conflict.doNothing())
+      .execute()
+    const row = await transaction
+      .selectFrom('api_keys')
+      .select('id')
+      .where('hash', '=', hashKey(value))
+      .executeTakeFirstOrThrow()
+    return row.id
+  })
 }
 
 export async function hasAnyKey(database: Queries): Promise<boolean> {

@@ -1,5 +1,5 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { SqliteDialect } from 'kysely'
+import { SqliteAdapter, SqliteDialect } from 'kysely'
 
 /** Milliseconds to wait for another process, such as the CLI, that holds the write lock. */
 const BUSY_TIMEOUT_MS = 5000
@@ -26,7 +26,20 @@ export function createSqliteDialect(file: string): SqliteDialect {
     statements.set(sql, statement)
     return statement
   }
-  return new SqliteDialect({ database: { prepare, close: () => database.close() } })
+  return new AtomicSqliteDialect({ database: { prepare, close: () => database.close() } })
+}
+
+/** Kysely leaves it to the migrations to be atomic. Ours are whole or not there, and are written with one sync instead of dozens. */
+class AtomicSqliteDialect extends SqliteDialect {
+  override createAdapter(): SqliteAdapter {
+    return new AtomicSqliteAdapter()
+  }
+}
+
+class AtomicSqliteAdapter extends SqliteAdapter {
+  override get supportsTransactionalDdl(): boolean {
+    return true
+  }
 }
 
 /** A full disk rolls a transaction back by itself: a second time would fail, and hide why. */

@@ -6,7 +6,7 @@ import type { Bench, Trial } from './trial.ts'
 
 const TOKENS = 256
 /** Tokens of one measurement, over all its questions. */
-const TOTAL_TOKENS = 4096
+const TOTAL_TOKENS = 2048
 const BATCH = 8
 const TARGET = { atMost: 1.15 }
 /** Long enough that no text ends before its last token is asked for. */

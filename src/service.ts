@@ -62,6 +62,7 @@ async function createParts(settings: Settings, parts: ServiceParts): Promise<Omi
       spinning,
       queueLength: settings.chatQueueLength,
       maxBatch: settings.chatBatch,
+      prefixCacheBytes: settings.prefixCacheBytes,
     })
   const jobs = new JobWorker({
     database,

@@ -179,11 +179,12 @@ export class Automaton {
         return isExhausted ? [rest] : []
       }
       case 'sequence':
+        // whatever else is dead leads to a sequence that is, before any byte is read
         return this.#grammar.dead.has(node)
           ? []
           : [node.parts.reduceRight((below, part) => this.#push(part, below), rest)]
       case 'alternatives':
-        return node.options.filter(option => !this.#grammar.dead.has(option)).map(option => this.#push(option, rest))
+        return node.options.map(option => this.#push(option, rest))
       case 'rule':
         return [this.#push(node.body, rest)]
       case 'repeat':
@@ -194,7 +195,6 @@ export class Automaton {
   #openRepeat({ body, min, max }: Repeat, rest: Stack, needless: Set<Stack>): Stack[] {
     const isNullable = this.#grammar.nullable.has(body)
     const opened = min === 0 || isNullable ? [rest] : []
-    if (this.#grammar.dead.has(body)) return opened
     const again = max === 1 ? rest : this.#push(this.#toRepeat(body, Math.max(0, min - 1), max && max - 1), rest)
     // a round that reads nothing only lowers the count, and what it leads to the higher count allows already
     if (isNullable && again !== rest) needless.add(again)

@@ -185,12 +185,11 @@ class StructuralTagCompiler {
     if (following.kind === 'other') {
       throw new ConstraintError(format.path, 'free text can stand only at the end, or before the end of a tag')
     }
-    const end = following.kind === 'mark' ? following.mark : null
-    const marks = end === null || !mayEnd ? triggers : [...triggers, end]
+    const end = following.kind === 'mark' && mayEnd ? following.mark : null
     return freeText(
-      marks,
-      mayEnd && end === null,
-      completed => alternatives(...completed.map(mark => (mark === end && mayEnd ? empty : afterTrigger(mark)))),
+      end === null ? triggers : [...triggers, end],
+      mayEnd && following.kind === 'end',
+      completed => alternatives(...completed.map(mark => (mark === end ? empty : afterTrigger(mark)))),
       this.#budget,
     )
   }

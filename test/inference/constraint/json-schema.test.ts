@@ -63,6 +63,10 @@ describe('objects', () => {
     expect(allows(open, '{}')).toBe(false)
     expect(allows(open, '{"a":null}')).toBe(true)
     expect(allows(open, '{"a":null,"b":null,"c":null}')).toBe(false)
+    // other names might be the same one twice, so that only one of them counts
+    const atLeastThree = { properties: { a: {}, b: {} }, minProperties: 3 }
+    expect(allows(atLeastThree, '{"a":1,"b":1,"c":1,"d":1}')).toBe(true)
+    expect(allows(atLeastThree, '{"a":1,"c":1,"c":1}')).toBe(false)
   })
 })
 

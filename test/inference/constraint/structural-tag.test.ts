@@ -135,6 +135,9 @@ describe('formats', () => {
     expect(allows(outer, '[x<a>1</a>y].')).toBe(true)
     expect(allows(outer, '[].')).toBe(true)
     expect(allows(outer, '[x]y].')).toBe(false)
+    // as long as a tag is still missing, the end mark is text like any other
+    const withOne = format(tag('[', { ...inner, at_least_one: true }, ']'))
+    expect(['[]', '[]<a>1</a>]', '[<a>1</a>y]'].map(text => allows(withOne, text))).toEqual([false, true, true])
   })
 
   test('tags with separator', () => {

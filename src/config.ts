@@ -55,7 +55,11 @@ const SETTINGS = {
   chatQueueLength: integer('CHAT_QUEUE_LENGTH', 4096, 'most choices waiting for the engine before 429'),
   jobQueueLength: integer('JOB_QUEUE_LENGTH', 1000, 'most unfinished training jobs of one team before 429'),
   chatBatch: integer('CHAT_BATCH', 64, 'most choices generated at once'),
-  prefixCacheBytes: integer('PREFIX_CACHE_BYTES', 256 * MIB, 'memory for prompts that are kept to be gone on with, in bytes; 0 keeps none'),
+  prefixCacheBytes: integer(
+    'PREFIX_CACHE_BYTES',
+    256 * MIB,
+    'memory for prompts that are kept to be gone on with, in bytes; 0 keeps none',
+  ),
   engineThreads: integer('ENGINE_THREADS', availableParallelism(), 'threads of one training step'),
   engineSpinning: flag(
     'ENGINE_SPINNING',

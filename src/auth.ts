@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { ApiError, notFound } from './errors.ts'
 import type { Database } from './storage/database.ts'
-import { findPrincipal, hashKey, type Principal, type Role } from './storage/keys.ts'
+import { findPrincipal, hashKey, type Principal } from './storage/keys.ts'
 
 /** A key is looked up again after this time, so that one made or taken away by another process counts soon. */
 const CACHE_MS = 2000
@@ -54,14 +54,6 @@ function unauthorized(schemes: readonly Scheme[], message: string): ApiError {
 /** 403 unless the caller is in the team that a request names, whether or not the team exists. */
 export function requireMember(principal: Principal, entity: string): void {
   if (!principal.teams.has(entity)) throw new ApiError(403, 'not_a_member', `You are not a member of team ${entity}`)
-}
-
-/** 403 unless the caller has a role in a team. */
-export function requireRole(principal: Principal, entity: string, role: Role): void {
-  requireMember(principal, entity)
-  if (role === 'admin' && principal.teams.get(entity) !== 'admin') {
-    throw new ApiError(403, 'role_too_low', `Only an admin of team ${entity} may do this`)
-  }
 }
 
 /** 404 unless the thing exists and belongs to a team of the caller: the two cases read the same. */

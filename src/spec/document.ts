@@ -6,8 +6,9 @@
  *                  `validateBodyPart` (multipart); json-body.ts: `parseJsonBody(bytes)`.
  * For responses:   ../contract/conform.ts: `validateResponse(operation, reply)`.
  */
-import { existsSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageRoot } from '../generate/package-paths.ts'
 
 export type Schema = boolean | SchemaObject
 export interface SchemaObject {
@@ -77,9 +78,6 @@ export interface Operation {
 type Node = Record<string, unknown>
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'query']
-
-/** The package's own folder, which holds generated/ and spec/: the same from src/ in the repository and from dist/ when published. */
-export const packageRoot = findPackageRoot(import.meta.dirname)
 
 /** Where the bundled document stands, for those who serve it as it is. */
 export const documentPath = join(packageRoot, 'generated', 'openapi.json')
@@ -213,10 +211,6 @@ function readDocument(path: string): Node {
   } catch (error) {
     throw new Error(`${path} cannot be read: run npm run generate`, { cause: error })
   }
-}
-
-function findPackageRoot(folder: string): string {
-  return existsSync(join(folder, 'package.json')) ? folder : findPackageRoot(dirname(folder))
 }
 
 function asList(value: unknown): unknown[] {

@@ -56,6 +56,26 @@ export function requireMember(principal: Principal, entity: string): void {
   if (!principal.teams.has(entity)) throw new ApiError(403, 'not_a_member', `You are not a member of team ${entity}`)
 }
 
+/** 403 unless the caller administers the team. */
+export function requireTeamAdmin(principal: Principal, entity: string): void {
+  requireMember(principal, entity)
+  if (principal.teams.get(entity) !== 'admin') throw lowRole(`an admin of team ${entity}`)
+}
+
+/** 403 unless the caller administers that project or registry, or the whole team. */
+export function requireScopeAdmin(
+  principal: Principal,
+  { kind, entity, name }: { kind: 'project' | 'registry'; entity: string; name: string },
+): void {
+  requireMember(principal, entity)
+  if (principal.teams.get(entity) === 'admin' || principal.grants.has(`${kind}/${entity}/${name}`)) return
+  throw lowRole(`an admin of ${kind} ${name} or of team ${entity}`)
+}
+
+function lowRole(needed: string): ApiError {
+  return new ApiError(403, 'role_too_low', `Only ${needed} may do this`)
+}
+
 /** 404 unless the thing exists and belongs to a team of the caller: the two cases read the same. */
 export function requireOwn<Thing extends { entity: string }>(
   principal: Principal,

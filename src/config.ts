@@ -75,6 +75,40 @@ const SETTINGS = {
     least: 100,
   }),
   shutdownGraceMs: integer('SHUTDOWN_GRACE_MS', 10_000, 'milliseconds that running requests get to finish at shutdown'),
+  secretsKey: text(
+    'SECRETS_KEY',
+    '',
+    'master key of stored secrets, 32 bytes as base64; made in the file `secrets.key` of the data folder when absent',
+    { pattern: /^[A-Za-z0-9+/_-]{43}=?$/, rule: '32 bytes as base64' },
+  ),
+  secretsOldKeys: list(
+    'SECRETS_OLD_KEYS',
+    'earlier master keys, separated by commas, until `trainyard secrets rotate` has run',
+  ),
+  webhookRetrySchedule: durations(
+    'WEBHOOK_RETRY_SCHEDULE',
+    '0s,5s,1m,5m,30m,2h,5h,10h',
+    'waits before each attempt of a delivery, with jitter; after the last one it has failed',
+  ),
+  webhookTimeoutMs: integer('WEBHOOK_TIMEOUT_MS', 10_000, 'milliseconds that an endpoint gets to answer', {
+    least: 10,
+  }),
+  webhookAllow: list(
+    'WEBHOOK_ALLOW',
+    'address ranges (CIDR), separated by commas, that endpoints may have though they are private, such as `10.0.0.0/8`',
+  ),
+  webhookConcurrency: integer('WEBHOOK_CONCURRENCY', 64, 'most deliveries under way at once', { least: 1 }),
+  webhookStandardHeaders: flag(
+    'WEBHOOK_STANDARD_HEADERS',
+    false,
+    'send the Standard Webhooks headers `webhook-id`, `webhook-timestamp` and `webhook-signature` too',
+  ),
+  retainTrajectoriesDays: days('RETAIN_TRAJECTORIES_DAYS', 0, 'logged trajectories'),
+  retainDeliveriesDays: days('RETAIN_DELIVERIES_DAYS', 30, 'ended webhook deliveries and their attempts'),
+  retainEventsDays: days('RETAIN_EVENTS_DAYS', 90, 'executions of automations, and events of ended training jobs,'),
+  retainSpoolHours: integer('RETAIN_SPOOL_HOURS', 24, 'hours after which a spool file that nothing reads is deleted', {
+    least: 1,
+  }),
 } as const
 
 type SettingTable = typeof SETTINGS
@@ -145,6 +179,24 @@ function integer(
   }
   const shown = variable === 'ENGINE_THREADS' ? 'number of cores' : String(fallback)
   return { variable, shown, meaning, read }
+}
+
+/** A number of days after which things are deleted; 0 keeps them. */
+function days(variable: string, fallback: number, what: string): Setting<number> {
+  return integer(variable, fallback, `days after which ${what} are deleted; 0 keeps them`)
+}
+
+const UNIT_MS = { s: 1000, m: 60_000, h: 3_600_000 } as const
+
+/** Whole seconds, minutes or hours, separated by commas; the setting is in milliseconds. */
+function durations(variable: string, fallback: string, meaning: string): Setting<number[]> {
+  const read = (value: string | undefined) =>
+    (value || fallback).split(',').map(item => {
+      const match = /^(\d{1,6})([smh])$/.exec(item.trim())
+      if (!match) throw new SettingError(`${variable} must be durations such as 5s,1m,2h, not "${value}"`)
+      return Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS]
+    })
+  return { variable, shown: fallback, meaning, read }
 }
 
 function flag(variable: string, fallback: boolean, meaning: string): Setting<boolean> {

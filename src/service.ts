@@ -12,6 +12,7 @@ import type { InferenceEngine } from './inference/engine.ts'
 import { createMetrics } from './metrics.ts'
 import { createOnnxInferenceEngine } from './onnx/onnx-inference-engine.ts'
 import { createOnnxTrainingEngine } from './onnx/onnx-training-engine.ts'
+import { openSecretBox } from './secrets/master-key.ts'
 import { openDatabase } from './storage/database.ts'
 import { lockFolder } from './storage/folder-lock.ts'
 import { addKey, createKeyValue, hasAnyKey, isWeakKey } from './storage/keys.ts'
@@ -86,6 +87,7 @@ async function createParts(settings: Settings, parts: ServiceParts): Promise<Omi
     metrics,
     usage: new UsageCounter({ database, log }),
     bodies: new BodyReader(),
+    secrets: openSecretBox(settings),
   }
 }
 

@@ -3,6 +3,7 @@ import { Kysely, sql, type Transaction } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import * as initial from './migrations/001-initial.ts'
 import * as usage from './migrations/002-usage.ts'
+import * as automations from './migrations/003-automations.ts'
 import { createSqliteDialect } from './node-sqlite.ts'
 import type { Tables } from './tables.ts'
 
@@ -11,7 +12,7 @@ export type Database = Kysely<Tables>
 export type Queries = Kysely<Tables> | Transaction<Tables>
 
 /** In order of their names; a migration that has shipped is never changed. */
-const MIGRATIONS = { '001-initial': initial, '002-usage': usage }
+const MIGRATIONS = { '001-initial': initial, '002-usage': usage, '003-automations': automations }
 
 /** Opens (and migrates) the embedded database `trainyard.sqlite` in a folder. Throws what the migration failed on. */
 export async function openDatabase(folder: string): Promise<Database> {

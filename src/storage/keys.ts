@@ -17,6 +17,8 @@ export interface Principal {
   user: string
   team: string
   teams: ReadonlyMap<string, Role>
+  /** What the user administers besides, as `<kind>/<team>/<name>`. */
+  grants: ReadonlySet<string>
 }
 
 export function createKeyValue(): string {
@@ -82,10 +84,12 @@ export async function findPrincipal(database: Queries, hash: string): Promise<Pr
   const key = await database.selectFrom('api_keys').selectAll().where('hash', '=', hash).executeTakeFirst()
   if (!key) return null
   const members = await database.selectFrom('members').selectAll().where('user', '=', key.user).execute()
+  const grants = await database.selectFrom('grants').selectAll().where('user', '=', key.user).execute()
   return {
     keyId: key.id,
     user: key.user,
     team: key.team,
     teams: new Map(members.map(({ team, role }) => [team, role])),
+    grants: new Set(grants.map(({ kind, team, name }) => `${kind}/${team}/${name}`)),
   }
 }

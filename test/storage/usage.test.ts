@@ -1,7 +1,11 @@
 import { rm } from 'node:fs/promises'
-import { sql } from 'kysely'
+import { join } from 'node:path'
+import { Kysely } from 'kysely'
+import { Migrator } from 'kysely/migration'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../src/storage/database.ts'
+import * as initial from '../../src/storage/migrations/001-initial.ts'
+import { createSqliteDialect } from '../../src/storage/node-sqlite.ts'
 import { addUsage, listUsageRows, type UsageAddition, type UsageFilter } from '../../src/storage/usage.ts'
 import { createDataDir } from '../server/start.ts'
 
@@ -71,11 +75,17 @@ describe('lines are found', () => {
   })
 })
 
-test('a database from before usage was counted gets its table', async () => {
-  await sql`drop table usage`.execute(database)
-  await sql`delete from kysely_migration where name = '002-usage'`.execute(database)
-  await database.destroy()
-  database = await openDatabase(folder)
-  await addUsage(database, [ONE])
-  expect(await read()).toHaveLength(1)
+test('a database of the first version gets the tables of the later ones', async () => {
+  const old = await createDataDir()
+  const first = new Kysely({ dialect: createSqliteDialect(join(old, 'trainyard.sqlite')) })
+  const provider = { getMigrations: async () => ({ '001-initial': initial }) }
+  const { error } = await new Migrator({ db: first, provider }).migrateToLatest()
+  expect(error).toBeUndefined()
+  await first.destroy()
+  const migrated = await openDatabase(old)
+  await addUsage(migrated, [ONE])
+  expect(await migrated.selectFrom('usage').selectAll().execute()).toHaveLength(1)
+  expect(await migrated.selectFrom('webhook_attempts').selectAll().execute()).toEqual([])
+  await migrated.destroy()
+  await rm(old, { recursive: true, force: true })
 })

@@ -18,7 +18,16 @@ export interface Reply {
 }
 
 export interface Violation {
-  rule: 'status-declared' | 'content-type' | 'header' | 'json' | 'schema' | 'event-stream' | 'event-schema' | 'done'
+  rule:
+    | 'status-declared'
+    | 'content-type'
+    | 'header'
+    | 'json'
+    | 'schema'
+    | 'event-stream'
+    | 'event-schema'
+    | 'done'
+    | 'leak'
   message: string
   /** JSON pointer into the contract: the part that is violated. */
   pointer: string

@@ -21,6 +21,12 @@ export interface Exchange {
   violations: Violation[]
   /** What is wrong with the request that our own side sent: a fault of the caller, not of the service. */
   requestFaults: string[]
+  requestHeaders: Record<string, string>
+  /** Null for none, and for forms. */
+  requestBody: string | null
+  replyHeaders: Record<string, string>
+  /** Empty for binary bodies. */
+  replyBody: string
 }
 
 export interface ConformingFetchOptions {
@@ -55,7 +61,18 @@ export function createConformingFetch(
       const violations = declared
         ? validateResponse(operation, reply)
         : validateErrorBody(operations[0]!.components, bodyText)
-      onExchange({ operation, method, url: target.href, status: response.status, violations, requestFaults })
+      onExchange({
+        operation,
+        method,
+        url: target.href,
+        status: response.status,
+        violations,
+        requestFaults,
+        requestHeaders: Object.fromEntries(new Headers(init.headers)),
+        requestBody: typeof init.body === 'string' ? init.body : null,
+        replyHeaders: reply.headers,
+        replyBody: bodyText,
+      })
     }
     if (response.body && contentType?.startsWith('text/event-stream'))
       return new Response(watch(response.body, finish), response)

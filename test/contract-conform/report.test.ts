@@ -16,7 +16,19 @@ const [getX, createX] = operations
 const violation = { rule: 'schema' as const, message: 'is wrong', pointer: '/p', instancePath: '/a' }
 
 function exchange(operation: Exchange['operation'], status: number, more: Partial<Exchange> = {}): Exchange {
-  return { operation, method: 'GET', url: 'http://h/y', status, violations: [], requestFaults: [], ...more }
+  return {
+    operation,
+    method: 'GET',
+    url: 'http://h/y',
+    status,
+    violations: [],
+    requestFaults: [],
+    requestHeaders: {},
+    requestBody: null,
+    replyHeaders: {},
+    replyBody: '',
+    ...more,
+  }
 }
 
 describe('coverage', () => {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { describe, expect, test } from 'vitest'
+import { expect } from 'vitest'
+import { check, checkEach, section } from '../../src/contract/check.ts'
 import { checkPages } from './pages.ts'
 import type { Upload } from './setup.ts'
 import {
@@ -22,7 +23,7 @@ const upload: Upload = {
 }
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
-describe.skipIf(target.isMock)('Artifacts, which a mock does not keep', () => {
+section('Artifacts, which a mock does not keep', { needs: ['memory'] }, () => {
   const at = (name: string, version?: string) => {
     const path = { entity: home.entity, project, name: `${runId}-${name}` }
     return { path: version === undefined ? path : { ...path, version } }
@@ -34,7 +35,7 @@ describe.skipIf(target.isMock)('Artifacts, which a mock does not keep', () => {
       headers: range === undefined ? {} : { range },
     })
 
-  test('createArtifactVersion/keeps-files-metadata-aliases-and-tags', async () => {
+  check('createArtifactVersion/keeps-files-metadata-aliases-and-tags', async () => {
     const version = await createArtifact('data', upload)
     expect(version).toMatchObject({
       entity: home.entity,
@@ -54,7 +55,7 @@ describe.skipIf(target.isMock)('Artifacts, which a mock does not keep', () => {
     expect(await get('data', 'first')).toEqual(version)
   })
 
-  test('createArtifactVersion/gives-the-same-content-the-same-version', async () => {
+  check('createArtifactVersion/gives-the-same-content-the-same-version', async () => {
     const first = await createArtifact('same', upload)
     const again = await createArtifact('same', {
       ...upload,
@@ -65,7 +66,7 @@ describe.skipIf(target.isMock)('Artifacts, which a mock does not keep', () => {
     expect(again.tags.toSorted()).toEqual(['new', 'small'])
   })
 
-  test('createArtifactVersion/moves-latest-and-named-aliases', async () => {
+  check('createArtifactVersion/moves-latest-and-named-aliases', async () => {
     await createArtifact('moving', { ...upload, version: { type: 'dataset', aliases: ['best'] } })
     const second = await createArtifact('moving', {
       files: { a: 'b' },
@@ -76,7 +77,7 @@ describe.skipIf(target.isMock)('Artifacts, which a mock does not keep', () => {
     expect((await get('moving', 'latest')).version).toBe('v1')
   })
 
-  test.each<[string, Upload]>([
+  checkEach<[string, Upload]>([
     ['a-path-that-climbs', { files: { '../a': 'x' }, version: { type: 't' } }],
     ['an-absolute-path', { files: { '/a': 'x' }, version: { type: 't' } }],
     ['a-backslash', { files: { 'a\\..\\b': 'x' }, version: { type: 't' } }],
@@ -89,7 +90,7 @@ describe.skipIf(target.isMock)('Artifacts, which a mock does not keep', () => {
     expect((await client.ok('listArtifactVersions', at('bad'))).data).toEqual([])
   })
 
-  test('createArtifactVersion/refuses-a-repeated-path-a-missing-part-and-text-that-is-not-json', async () => {
+  check('createArtifactVersion/refuses-a-repeated-path-a-missing-part-and-text-that-is-not-json', async () => {
     const twice = toForm({ files: { a: 'x' }, version: { type: 't' } })
     twice.append('files', new File(['y'], 'a'))
     await client.refused('createArtifactVersion', 422, { ...at('bad'), form: twice })
@@ -100,7 +101,7 @@ describe.skipIf(target.isMock)('Artifacts, which a mock does not keep', () => {
     await client.refused('createArtifactVersion', 422, { ...at('bad'), form: without })
   })
 
-  test('getArtifactFile/gives-the-whole-file', async () => {
+  check('getArtifactFile/gives-the-whole-file', async () => {
     await createArtifact('files', upload)
     const { status, text, headers } = await getFile('files', 'trajectories.jsonl')
     expect({ status, text }).toEqual({ status: 200, text: TEXT })
@@ -109,14 +110,14 @@ describe.skipIf(target.isMock)('Artifacts, which a mock does not keep', () => {
     expect((await getFile('files', 'more/metadata.json')).text).toBe('{"rows":1}')
   })
 
-  test('getArtifactFile/takes-plain-slashes', async () => {
+  check('getArtifactFile/takes-plain-slashes', async () => {
     await createArtifact('files', upload)
     const url = `${target.baseUrl}/v1/preview/artifacts/${home.entity}/${project}/${runId}-files/versions/v0/files/more/metadata.json`
     const { status, text } = await client.request(url, { headers: { authorization: `Bearer ${target.apiKey}` } })
     expect({ status, text }).toEqual({ status: 200, text: '{"rows":1}' })
   })
 
-  test.each([
+  checkEach<[string, number, number]>([
     ['bytes=0-4', 0, 5],
     ['bytes=7-', 7, Infinity],
     ['bytes=-3', -3, Infinity],
@@ -134,7 +135,7 @@ describe.skipIf(target.isMock)('Artifacts, which a mock does not keep', () => {
     expect(headers.get('content-length')).toBe(String(expected.length))
   })
 
-  test.each(['bytes=0-1,3-4', 'bytes=5-2', 'lines=0-1', 'bytes', 'bytes=a-b'])(
+  checkEach([['bytes=0-1,3-4'], ['bytes=5-2'], ['lines=0-1'], ['bytes'], ['bytes=a-b']])(
     'getArtifactFile/ignores-the-range-%s',
     async range => {
       await createArtifact('files', upload)
@@ -142,14 +143,14 @@ describe.skipIf(target.isMock)('Artifacts, which a mock does not keep', () => {
     },
   )
 
-  test('getArtifactFile/refuses-a-range-behind-the-end', async () => {
+  check('getArtifactFile/refuses-a-range-behind-the-end', async () => {
     await createArtifact('files', upload)
     const { status, headers } = await getFile('files', 'trajectories.jsonl', 'bytes=1000-')
     expect(status).toBe(416)
     expect(headers.get('content-range')).toBe(`bytes */${Buffer.byteLength(TEXT)}`)
   })
 
-  test('getArtifactFile/does-not-find-what-is-not-there', async () => {
+  check('getArtifactFile/does-not-find-what-is-not-there', async () => {
     await createArtifact('files', upload)
     expect((await getFile('files', 'nothing')).status).toBe(404)
     const outside = await client.call('getArtifactFile', {
@@ -159,7 +160,7 @@ describe.skipIf(target.isMock)('Artifacts, which a mock does not keep', () => {
     expect(outside.status).toBe(422)
   })
 
-  test('addArtifactAlias/moves-the-alias', async () => {
+  check('addArtifactAlias/moves-the-alias', async () => {
     await createArtifact('aliases', upload)
     await createArtifact('aliases', { files: { a: 'b' }, version: { type: 'dataset' } })
     const alias = (version: string, name: string) => ({ path: { ...at('aliases', version).path, alias: name } })
@@ -172,13 +173,13 @@ describe.skipIf(target.isMock)('Artifacts, which a mock does not keep', () => {
     await client.refused('addArtifactAlias', 404, alias('v9', 'first'))
   })
 
-  test('listArtifactVersions/follows-the-laws-of-pages', async () => {
+  check('listArtifactVersions/follows-the-laws-of-pages', async () => {
     for (const content of ['1', '2', '3', '4', '5'])
       await createArtifact('pages', { files: { a: content }, version: { type: 't' } })
     await checkPages('listArtifactVersions', at('pages'), 5)
   })
 
-  test('deleteArtifactVersion/frees-the-aliases-but-never-the-number', async () => {
+  check('deleteArtifactVersion/frees-the-aliases-but-never-the-number', async () => {
     await createArtifact('gone', upload)
     await createArtifact('gone', { files: { a: 'b' }, version: { type: 'dataset' } })
     expect(await client.ok('deleteArtifactVersion', at('gone', 'latest'))).toMatchObject({
@@ -191,21 +192,21 @@ describe.skipIf(target.isMock)('Artifacts, which a mock does not keep', () => {
     expect((await createArtifact('gone', { files: { a: 'c' }, version: { type: 'dataset' } })).version).toBe('v2')
   })
 
-  test('deleteArtifactVersion/keeps-contents-that-another-version-has', async () => {
+  check('deleteArtifactVersion/keeps-contents-that-another-version-has', async () => {
     await createArtifact('shared', upload)
     await createArtifact('shared', { ...upload, version: { type: 'other' } })
     await client.ok('deleteArtifactVersion', at('shared', 'v1'))
     expect((await getFile('shared', 'trajectories.jsonl')).text).toBe(TEXT)
   })
 
-  test('deleteArtifactVersion/refuses-a-checkpoint-of-a-model', async () => {
+  check('deleteArtifactVersion/refuses-a-checkpoint-of-a-model', async () => {
     const model = await createModel('in-use')
     const path = { entity: home.entity, project, name: model.name, version: 'step0' }
     await client.refused('deleteArtifactVersion', 400, { path })
     expect((await client.ok('getArtifactVersion', { path })).type).toBe('lora')
   })
 
-  test('a-foreign-team/is-403-whether-or-not-it-exists', async () => {
+  check('artifacts/of-a-foreign-team-are-403', { source: '/info/description#Errors' }, async () => {
     const path = { entity: foreignTeam, project, name: 'a', version: 'v0' }
     const alias = { ...path, alias: 'x' }
     for (const id of ['listArtifactVersions', 'getArtifactVersion', 'deleteArtifactVersion'] as const)
@@ -219,7 +220,7 @@ describe.skipIf(target.isMock)('Artifacts, which a mock does not keep', () => {
     await client.refused('getArtifactVersion', 403, { ...at('private', 'v0'), as: { bearer: target.secondApiKey } })
   })
 
-  test('createArtifactVersion/takes-a-file-of-several-megabytes', async () => {
+  check('createArtifactVersion/takes-a-file-of-several-megabytes', async () => {
     const bytes = new Uint8Array(3 * 1024 * 1024).map((_, index) => index % 251)
     const version = await createArtifact('large', { files: { 'a.bin': bytes }, version: { type: 'bytes' } })
     expect(version.files).toEqual([
@@ -229,7 +230,7 @@ describe.skipIf(target.isMock)('Artifacts, which a mock does not keep', () => {
     expect(Buffer.from(read).equals(bytes)).toBe(true)
   })
 
-  test('createArtifactVersion/gives-parallel-uploads-one-version', async () => {
+  check('createArtifactVersion/gives-parallel-uploads-one-version', async () => {
     const options = () => ({ ...at('parallel'), form: toForm(upload) })
     const versions = await Promise.all([1, 2, 3, 4].map(() => client.ok('createArtifactVersion', options())))
     onCleanup(() => client.call('deleteArtifactVersion', at('parallel', 'v0')))

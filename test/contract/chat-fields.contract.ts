@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest'
+import { expect } from 'vitest'
+import { check, checkEach, section } from '../../src/contract/check.ts'
 import { streamChat } from './chat-stream.ts'
 import { client, runId, target } from './setup.ts'
 
@@ -7,33 +8,33 @@ const GREEDY = { temperature: 0, max_completion_tokens: 12, return_token_ids: tr
 /** Long enough that a text which may not end repeats itself. */
 const LONG = { temperature: 0, max_completion_tokens: 40, ignore_eos: true, return_token_ids: true }
 
-describe.skipIf(target.isMock)('What the fields of a chat do, which a mock does not compute', () => {
+section('What the fields of a chat do, which a mock does not compute', { needs: ['memory'] }, () => {
   const base = { model: target.baseModel, messages }
   const complete = (more: object) => client.ok('createChatCompletion', { body: { ...base, ...more } })
   const first = async (more: object) => (await complete(more)).choices[0]!
   const textOf = async (more: object) => (await first(more)).message.content!
   const idsOf = async (more: object) => (await first(more)).token_ids!
 
-  test('createChatCompletion/adds-logit-bias', async () => {
+  check('createChatCompletion/adds-logit-bias', async () => {
     const [, other] = await idsOf(GREEDY)
     const ids = await idsOf({ ...LONG, max_completion_tokens: 3, logit_bias: { [other!]: 100 } })
     expect(ids).toEqual([other, other, other])
   })
 
-  test('createChatCompletion/draws-only-allowed-tokens', async () => {
+  check('createChatCompletion/draws-only-allowed-tokens', async () => {
     const allowed = (await idsOf(GREEDY)).slice(0, 2)
     const ids = await idsOf({ ...LONG, temperature: 2, seed: 1, allowed_token_ids: allowed })
     expect(ids.filter(id => !allowed.includes(id))).toEqual([])
   })
 
-  test('createChatCompletion/keeps-bad-words-out', async () => {
+  check('createChatCompletion/keeps-bad-words-out', async () => {
     const plain = await first({ ...GREEDY, logprobs: true })
     const [word] = plain.logprobs!.content!
     const without = await first({ ...GREEDY, bad_words: [word!.token] })
     expect(without.token_ids![0]).not.toBe(plain.token_ids![0])
   })
 
-  test.each([
+  checkEach<[string, number, number]>([
     ['presence_penalty', -2, 2],
     ['frequency_penalty', -2, 2],
     ['repetition_penalty', 0.5, 2],
@@ -45,7 +46,7 @@ describe.skipIf(target.isMock)('What the fields of a chat do, which a mock does 
     expect(await distinct(disliked)).toBeGreaterThan(await distinct(liked))
   })
 
-  test('createChatCompletion/ends-at-a-stop-token', async () => {
+  check('createChatCompletion/ends-at-a-stop-token', async () => {
     const ids = await idsOf(GREEDY)
     const stop = ids[1]!
     const choice = await first({ ...GREEDY, stop_token_ids: [stop] })
@@ -53,14 +54,14 @@ describe.skipIf(target.isMock)('What the fields of a chat do, which a mock does 
     expect(choice.token_ids).toEqual(ids.slice(0, ids.indexOf(stop) + 1))
   })
 
-  test('createChatCompletion/keeps-the-stop-text-when-asked', async () => {
+  check('createChatCompletion/keeps-the-stop-text-when-asked', async () => {
     const whole = await textOf(GREEDY)
     const stop = whole.slice(1, 3)
     const content = await textOf({ ...GREEDY, stop, include_stop_str_in_output: true })
     expect(content).toBe(whole.slice(0, whole.indexOf(stop) + stop.length))
   })
 
-  test('createChatCompletion/goes-on-after-the-end-of-turn-and-before-enough-tokens', async () => {
+  check('createChatCompletion/goes-on-after-the-end-of-turn-and-before-enough-tokens', async () => {
     const on = await complete(LONG)
     expect(on.usage!.completion_tokens).toBe(40)
     expect(on.choices[0]!.finish_reason).toBe('length')
@@ -68,14 +69,14 @@ describe.skipIf(target.isMock)('What the fields of a chat do, which a mock does 
     expect((await complete(least)).usage!.completion_tokens).toBe(30)
   })
 
-  test('createChatCompletion/ends-a-repetition', async () => {
+  check('createChatCompletion/ends-a-repetition', async () => {
     const [only] = await idsOf(GREEDY)
     const repetition_detection = { max_pattern_size: 2, min_pattern_size: 1, min_count: 4 }
     const choice = await first({ ...LONG, allowed_token_ids: [only], repetition_detection })
     expect(choice).toMatchObject({ finish_reason: 'repetition', stop_reason: null, token_ids: Array(4).fill(only) })
   })
 
-  test('createChatCompletion/shows-special-tokens-when-asked', async () => {
+  check('createChatCompletion/shows-special-tokens-when-asked', async () => {
     const hidden = await textOf(LONG)
     const shown = await textOf({ ...LONG, skip_special_tokens: false, spaces_between_special_tokens: false })
     const apart = await textOf({ ...LONG, skip_special_tokens: false })
@@ -83,7 +84,7 @@ describe.skipIf(target.isMock)('What the fields of a chat do, which a mock does 
     expect(apart.length).toBeGreaterThan(shown.length)
   })
 
-  test('createChatCompletion/searches-beams', async () => {
+  check('createChatCompletion/searches-beams', async () => {
     const { choices } = await complete({ ...GREEDY, n: 3, use_beam_search: true, length_penalty: 0, logprobs: true })
     expect(choices.map(choice => choice.index)).toEqual([0, 1, 2])
     expect(new Set(choices.map(choice => String(choice.token_ids))).size).toBe(3)
@@ -91,7 +92,7 @@ describe.skipIf(target.isMock)('What the fields of a chat do, which a mock does 
     expect(scores).toEqual(scores.toSorted((one, other) => other - one))
   })
 
-  test('createChatCompletion/repeats-a-seed-whatever-else-runs', async () => {
+  check('createChatCompletion/repeats-a-seed-whatever-else-runs', async () => {
     const seeded = { temperature: 1.5, max_completion_tokens: 16, n: 2, seed: 11 }
     const alone = (await complete(seeded)).choices
     const others = Array.from({ length: 6 }, (_, seed) => complete({ ...seeded, n: 1, seed }))
@@ -99,7 +100,7 @@ describe.skipIf(target.isMock)('What the fields of a chat do, which a mock does 
     await Promise.all(others)
   })
 
-  test.each<[string, object, RegExp]>([
+  checkEach<[string, object, RegExp]>([
     ['json-object', { response_format: { type: 'json_object' } }, /^\{[\s\S]*\}$/],
     [
       'json-schema',
@@ -133,7 +134,7 @@ describe.skipIf(target.isMock)('What the fields of a chat do, which a mock does 
     expect((await streamChat({ ...base, ...body })).texts).toEqual([content])
   })
 
-  test('createChatCompletion/reports-logprobs-of-the-prompt', async () => {
+  check('createChatCompletion/reports-logprobs-of-the-prompt', async () => {
     const { prompt_logprobs, prompt_token_ids } = await complete({ ...GREEDY, prompt_logprobs: 2 })
     expect(prompt_logprobs).toHaveLength(prompt_token_ids!.length)
     expect(prompt_logprobs![0]).toBeNull()
@@ -146,12 +147,12 @@ describe.skipIf(target.isMock)('What the fields of a chat do, which a mock does 
     expect((await complete(GREEDY)).prompt_logprobs).toBeNull()
   })
 
-  test('createChatCompletion/writes-tokens-as-ids', async () => {
+  check('createChatCompletion/writes-tokens-as-ids', async () => {
     const { logprobs, token_ids } = await first({ ...GREEDY, logprobs: true, return_tokens_as_token_ids: true })
     expect(logprobs!.content!.map(({ token }) => token)).toEqual(token_ids!.map(id => `token_id:${id}`))
   })
 
-  test('createChatCompletion/continues-and-echoes-the-last-message', async () => {
+  check('createChatCompletion/continues-and-echoes-the-last-message', async () => {
     const open = [...messages, { role: 'assistant', content: 'Hel' }]
     const going = { ...GREEDY, messages: open, continue_final_message: true }
     const [plain, echoed] = [await first(going), await complete({ ...going, echo: true })]
@@ -165,11 +166,11 @@ describe.skipIf(target.isMock)('What the fields of a chat do, which a mock does 
     expect(chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('')).toBe(`Hel${plain.message.content}`)
   })
 
-  test('createChatCompletion/answers-in-the-role-of-the-last-message-without-a-generation-prompt', async () => {
+  check('createChatCompletion/answers-in-the-role-of-the-last-message-without-a-generation-prompt', async () => {
     expect((await first({ ...GREEDY, add_generation_prompt: false })).message.role).toBe('user')
   })
 
-  test('createChatCompletion/truncates-the-prompt-at-its-beginning', async () => {
+  check('createChatCompletion/truncates-the-prompt-at-its-beginning', async () => {
     const whole = (await complete(GREEDY)).prompt_token_ids!
     const { prompt_token_ids, usage } = await complete({ ...GREEDY, truncate_prompt_tokens: 4 })
     expect(prompt_token_ids).toEqual(whole.slice(-4))
@@ -179,25 +180,25 @@ describe.skipIf(target.isMock)('What the fields of a chat do, which a mock does 
     expect(fitted.choices).toHaveLength(1)
   })
 
-  test('createChatCompletion/takes-its-id-from-the-request', async () => {
+  check('createChatCompletion/takes-its-id-from-the-request', async () => {
     expect((await complete({ ...GREEDY, request_id: `${runId}-a` })).id).toBe(`chatcmpl-${runId}-a`)
     const headers = { 'x-request-id': `${runId}-b` }
     const body = { ...base, ...GREEDY, request_id: `${runId}-a` }
     expect((await client.ok('createChatCompletion', { body, headers })).id).toBe(`chatcmpl-${runId}-b`)
   })
 
-  test('createChatCompletion/shares-no-cached-prompt-with-a-new-salt', async () => {
+  check('createChatCompletion/shares-no-cached-prompt-with-a-new-salt', async () => {
     const { usage } = await complete({ ...GREEDY, cache_salt: `${runId}-salt` })
     expect(usage!.prompt_tokens_details?.cached_tokens ?? 0).toBe(0)
   })
 
-  test('createChatCompletion/hides-tokens-with-the-reasoning', async () => {
+  check('createChatCompletion/hides-tokens-with-the-reasoning', async () => {
     const choice = await first({ ...GREEDY, logprobs: true, include_reasoning: false })
     expect(choice).toMatchObject({ logprobs: null, token_ids: null, message: { reasoning: null } })
     expect(choice.message.content).toBe(await textOf(GREEDY))
   })
 
-  test('createChatCompletion/takes-every-variant-of-a-message-and-what-it-answered-itself', async () => {
+  check('createChatCompletion/takes-every-variant-of-a-message-and-what-it-answered-itself', async () => {
     const call = { id: 'call_1', type: 'function', function: { name: 'add', arguments: '{"a":1}' } }
     const answer = await first(GREEDY)
     const history = [

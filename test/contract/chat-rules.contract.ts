@@ -1,15 +1,16 @@
-import { describe, expect, test } from 'vitest'
+import { expect } from 'vitest'
+import { checkEach, section } from '../../src/contract/check.ts'
 import { client, target } from './setup.ts'
 
 const messages = [{ role: 'user', content: 'Say hello.' }]
 /** No vocabulary is as large. */
 const NO_TOKEN = 2_000_000_000
 
-describe.skipIf(target.isMock)('Chat requests that break a rule, which a mock does not know', () => {
+section('Chat requests that break a rule, which a mock does not know', { needs: ['memory'] }, () => {
   const refuse = (more: object) =>
     client.refused('createChatCompletion', 422, { body: { model: target.baseModel, messages, ...more } })
 
-  test.each<[string, object, string]>([
+  checkEach<[string, object, string]>([
     ['top-logprobs-without-logprobs', { top_logprobs: 2 }, 'top_logprobs'],
     ['streamed-prompt-logprobs', { prompt_logprobs: 1, stream: true }, 'prompt_logprobs'],
     ['prompt-logprobs-of-the-whole-vocabulary', { prompt_logprobs: -1 }, 'prompt_logprobs'],

@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest'
+import { expect } from 'vitest'
+import { check, section } from '../../src/contract/check.ts'
 import { streamChat } from './chat-stream.ts'
 import { client, runId, target } from './setup.ts'
 
@@ -6,20 +7,20 @@ const messages = [{ role: 'user', content: 'Say hello.' }]
 const SEEDED = { temperature: 1, seed: 7, max_completion_tokens: 12 }
 const GREEDY = { temperature: 0, max_completion_tokens: 12 }
 
-describe.skipIf(target.isMock)('Chat streams, which a mock repeats from an example', () => {
+section('Chat streams, which a mock repeats from an example', { needs: ['memory'] }, () => {
   const base = { model: target.baseModel, messages }
   const complete = (more: object) => client.ok('createChatCompletion', { body: { ...base, ...more } })
   const refuse = (more: object, status = 422) =>
     client.refused('createChatCompletion', status, { body: { ...base, ...more } })
 
-  test('createChatCompletion/streams-what-it-would-answer', async () => {
+  check('createChatCompletion/streams-what-it-would-answer', async () => {
     for (const more of [GREEDY, { ...SEEDED, n: 3 }]) {
       const { texts } = await streamChat({ ...base, ...more })
       expect(texts).toEqual((await complete(more)).choices.map(choice => choice.message.content))
     }
   })
 
-  test('createChatCompletion/streams-in-order', async () => {
+  check('createChatCompletion/streams-in-order', async () => {
     const body = {
       ...base,
       ...SEEDED,
@@ -49,19 +50,19 @@ describe.skipIf(target.isMock)('Chat streams, which a mock repeats from an examp
       expect(new Set(chunks.map(chunk => chunk[key])).size, key).toBe(1)
   })
 
-  test('createChatCompletion/streams-no-usage-unasked', async () => {
+  check('createChatCompletion/streams-no-usage-unasked', async () => {
     const { chunks } = await streamChat({ ...base, ...GREEDY })
     expect(chunks.filter(chunk => 'usage' in chunk || chunk.choices.length === 0)).toEqual([])
   })
 
-  test('createChatCompletion/streams-usage-in-every-chunk-when-asked', async () => {
+  check('createChatCompletion/streams-usage-in-every-chunk-when-asked', async () => {
     const options = { include_usage: true, continuous_usage_stats: true }
     const { chunks } = await streamChat({ ...base, ...GREEDY, stream_options: options })
     expect(chunks.every(chunk => chunk.usage)).toBe(true)
     expect(chunks[0]!.usage!.completion_tokens).toBe(0)
   })
 
-  test('createChatCompletion/streams-as-it-generates', async () => {
+  check('createChatCompletion/streams-as-it-generates', async () => {
     const { arrivals } = await streamChat({
       ...base,
       messages: [{ role: 'user', content: 'Tell me a story.' }],
@@ -72,12 +73,12 @@ describe.skipIf(target.isMock)('Chat streams, which a mock repeats from an examp
     expect(arrivals, 'bytes came in one piece').toBeGreaterThan(1)
   })
 
-  test('createChatCompletion/refuses-before-a-stream-begins', async () => {
+  check('createChatCompletion/refuses-before-a-stream-begins', async () => {
     await refuse({ stream: true, temperature: -1 })
     await refuse({ stream: true, model: `${runId}-none` }, 404)
   })
 
-  test('createChatCompletion/survives-a-client-that-leaves', async () => {
+  check('createChatCompletion/survives-a-client-that-leaves', async () => {
     const leave = new AbortController()
     const body = { ...base, temperature: 2, max_completion_tokens: 500, stream: true }
     const response = await client.open('createChatCompletion', { body, signal: leave.signal })

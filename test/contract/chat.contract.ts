@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest'
+import { expect } from 'vitest'
+import { check, section } from '../../src/contract/check.ts'
 import { streamChat } from './chat-stream.ts'
 import { client, foreignTeam, home, project, runId, target, uriOf } from './setup.ts'
 
@@ -6,23 +7,23 @@ const messages = [{ role: 'user', content: 'Say hello.' }]
 const SEEDED = { temperature: 1, seed: 7, max_completion_tokens: 12 }
 const GREEDY = { temperature: 0, max_completion_tokens: 12 }
 
-describe('Chat', () => {
+section('Chat', {}, () => {
   const base = { model: target.baseModel, messages }
   const complete = (more: object, options: object = {}) =>
     client.ok('createChatCompletion', { body: { ...base, ...more }, ...options })
 
-  test('createChatCompletion/answers', async () => {
+  check('createChatCompletion/answers', async () => {
     const completion = await complete(SEEDED)
     expect(completion.object).toBe('chat.completion')
     expect(completion.choices[0]).toMatchObject({ index: 0, message: { role: 'assistant' } })
   })
 
-  test('createChatCompletion/streams', async () => {
+  check('createChatCompletion/streams', async () => {
     const { chunks } = await streamChat({ ...base, ...SEEDED })
     expect(chunks.length).toBeGreaterThan(1)
   })
 
-  test('listInferenceModels/lists-base-models', async () => {
+  check('listInferenceModels/lists-base-models', async () => {
     const { object, data } = await client.ok('listInferenceModels')
     expect(object).toBe('list')
     if (!target.isMock)
@@ -31,12 +32,12 @@ describe('Chat', () => {
       )
   })
 
-  describe.skipIf(target.isMock)('what a mock does not compute', () => {
+  section('what a mock does not compute', { needs: ['memory'] }, () => {
     const uri = () => uriOf(home)
     const refuse = (more: object, status = 422) =>
       client.refused('createChatCompletion', status, { body: { ...base, ...more } })
 
-    test('createChatCompletion/echoes-the-model-and-counts-tokens', async () => {
+    check('createChatCompletion/echoes-the-model-and-counts-tokens', async () => {
       const { model, usage, choices, created, id } = await complete({ ...SEEDED, return_token_ids: true })
       expect(model).toBe(target.baseModel)
       expect(id).toMatch(/^chatcmpl-/)
@@ -46,27 +47,27 @@ describe('Chat', () => {
       expect(usage!.completion_tokens).toBeLessThanOrEqual(SEEDED.max_completion_tokens)
     })
 
-    test('createChatCompletion/uses-the-only-base-model-when-none-is-named', async () => {
+    check('createChatCompletion/uses-the-only-base-model-when-none-is-named', async () => {
       expect((await client.ok('createChatCompletion', { body: { messages, ...GREEDY } })).model).not.toBe('')
     })
 
-    test('createChatCompletion/gives-n-choices', async () => {
+    check('createChatCompletion/gives-n-choices', async () => {
       const { choices, usage } = await complete({ ...SEEDED, n: 3, return_token_ids: true })
       expect(choices.map(choice => choice.index)).toEqual([0, 1, 2])
       expect(choices.flatMap(choice => choice.token_ids!)).toHaveLength(usage!.completion_tokens!)
     })
 
-    test('createChatCompletion/repeats-itself-with-the-same-seed', async () => {
+    check('createChatCompletion/repeats-itself-with-the-same-seed', async () => {
       const texts = async () => (await complete({ ...SEEDED, n: 2 })).choices.map(choice => choice.message.content)
       expect(await texts()).toEqual(await texts())
     })
 
-    test('createChatCompletion/is-greedy-at-temperature-0', async () => {
+    check('createChatCompletion/is-greedy-at-temperature-0', async () => {
       const text = async (seed: number) => (await complete({ ...GREEDY, seed })).choices[0]!.message.content
       expect(await text(1)).toBe(await text(2))
     })
 
-    test('createChatCompletion/ends-with-length-at-the-limit', async () => {
+    check('createChatCompletion/ends-with-length-at-the-limit', async () => {
       const few = (limits: object) => complete({ temperature: 0, return_token_ids: true, ...limits })
       const whole = (await few({ max_completion_tokens: 12 })).choices[0]!.token_ids!
       for (const limits of [{ max_completion_tokens: 1, max_tokens: 5 }, { max_tokens: 1 }]) {
@@ -77,7 +78,7 @@ describe('Chat', () => {
       }
     })
 
-    test('createChatCompletion/cuts-at-a-stop-text', async () => {
+    check('createChatCompletion/cuts-at-a-stop-text', async () => {
       const whole = (await complete(GREEDY)).choices[0]!.message.content!
       const stop = whole.slice(1, 3)
       const { choices } = await complete({ ...GREEDY, stop: [stop, 'never there'] })
@@ -88,7 +89,7 @@ describe('Chat', () => {
       })
     })
 
-    test('createChatCompletion/reports-logprobs-as-asked', async () => {
+    check('createChatCompletion/reports-logprobs-as-asked', async () => {
       expect((await complete(GREEDY)).choices[0]!.logprobs).toBeNull()
       const { choices, usage } = await complete({ ...GREEDY, logprobs: true, top_logprobs: 3 })
       const content = choices[0]!.logprobs!.content!
@@ -104,14 +105,14 @@ describe('Chat', () => {
       expect(text.startsWith(choices[0]!.message.content!)).toBe(true)
     })
 
-    test('createChatCompletion/gives-a-trained-model-logprobs-and-token-ids-unasked', async () => {
+    check('createChatCompletion/gives-a-trained-model-logprobs-and-token-ids-unasked', async () => {
       const [choice] = (await complete({ ...SEEDED, model: uri() })).choices
       expect(choice!.logprobs!.content).toHaveLength(choice!.token_ids!.length)
       const quiet = await complete({ ...SEEDED, model: uri(), logprobs: false })
       expect(quiet.choices[0]!.logprobs).toBeNull()
     })
 
-    test('createChatCompletion/takes-every-form-of-a-model-uri', async () => {
+    check('createChatCompletion/takes-every-form-of-a-model-uri', async () => {
       const plain = (await complete(GREEDY)).choices[0]!.message.content
       for (const model of [
         uri(),
@@ -127,7 +128,7 @@ describe('Chat', () => {
       }
     })
 
-    test('createChatCompletion/does-not-find-an-unknown-model', async () => {
+    check('createChatCompletion/does-not-find-an-unknown-model', async () => {
       const names = [
         `${runId}-none`,
         `${uri()}:step9`,
@@ -141,7 +142,7 @@ describe('Chat', () => {
       await client.refused('createChatCompletion', 404, { body: { ...base, model: uri() }, as })
     })
 
-    test('createChatCompletion/accepts-null-for-every-nullable-default', async () => {
+    check('createChatCompletion/accepts-null-for-every-nullable-default', async () => {
       const keys = [
         ...[
           'model',
@@ -166,7 +167,7 @@ describe('Chat', () => {
       expect((await complete({ ...nulls, max_completion_tokens: 3 })).choices).toHaveLength(1)
     })
 
-    test('createChatCompletion/refuses-a-prompt-beyond-the-context', async () => {
+    check('createChatCompletion/refuses-a-prompt-beyond-the-context', async () => {
       const { data } = await client.ok('listRouterModels')
       const tokens = data.find(model => model.id === target.baseModel)!.context_length
       const content = 'hello '.repeat(tokens + 1)
@@ -174,7 +175,7 @@ describe('Chat', () => {
       expect(detail!.loc.slice(0, 2)).toEqual(['body', 'messages'])
     })
 
-    test('createChatCompletion/takes-content-in-parts', async () => {
+    check('createChatCompletion/takes-content-in-parts', async () => {
       const parts = [
         { type: 'text', text: 'Say ' },
         { type: 'text', text: 'hello.' },
@@ -182,7 +183,7 @@ describe('Chat', () => {
       expect((await complete({ ...GREEDY, messages: [{ role: 'user', content: parts }] })).choices).toHaveLength(1)
     })
 
-    test('createChatCompletion/takes-the-project-header-under-both-names', async () => {
+    check('createChatCompletion/takes-the-project-header-under-both-names', async () => {
       const send = (headers: Record<string, string>, status: number) =>
         client
           .call('createChatCompletion', { body: { ...base, ...GREEDY }, headers, bad: status === 422 })
@@ -200,7 +201,7 @@ describe('Chat', () => {
       await client.refused('listInferenceModels', 422, { headers: { 'vendor-project': 'no slash' } })
     })
 
-    test('createChatCompletionSlash/is-its-twin', async () => {
+    check('createChatCompletionSlash/is-its-twin', async () => {
       const body = { ...base, ...SEEDED, n: 2 }
       const texts = ({ choices }: { choices: { message: { content?: string | null } }[] }) =>
         choices.map(choice => choice.message.content)
@@ -211,7 +212,7 @@ describe('Chat', () => {
       expect(streams[1]!.texts).toEqual(streams[0]!.texts)
     })
 
-    test('the-inference-address/has-chat-and-models', async () => {
+    check('inference-address/has-chat-and-models', { source: '/info/description#Addresses' }, async () => {
       expect((await complete(GREEDY, { inference: true })).choices).toHaveLength(1)
       const { data } = await client.ok('listInferenceModels', { inference: true })
       const entry = { id: `${uri()}:step0`, owned_by: 'system', root: target.baseModel }

@@ -1,6 +1,7 @@
 /** Checks that are the same for every operation, derived from the contract. */
-import { describe, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { toBadBodies, toBadParameters } from '../../src/contract/bad-requests.ts'
+import { check, section } from '../../src/contract/check.ts'
 import type { CallOptions, Credentials, OperationId, Refusal } from '../../src/contract/client.ts'
 import type { Operation } from '../../src/spec/document.ts'
 import { operations } from '../../src/spec/document.ts'
@@ -34,25 +35,24 @@ async function expectUnauthorized(operation: Operation, as: Credentials): Promis
   for (const scheme of schemes) expect(answer.headers.get('www-authenticate')).toContain(SCHEMES[scheme])
 }
 
-describe.each(operations.map(operation => [operation.operationId, operation] as const))(
-  '%s',
-  (operationId, operation) => {
-    const id = operationId as OperationId
+section('Every operation', {}, () => {
+  for (const operation of operations) {
+    const id = operation.operationId as OperationId
     const isPublic = operation.security.length === 0
     const takesJson = operation.requestBody?.content.has('application/json') ?? false
 
-    test(`${id}/accepts-a-good-request`, async () => {
+    check(`${id}/accepts-a-good-request`, async () => {
       const { status, text } = await client.call(id, goodRequest(id))
       expect([200, 400, 404], text).toContain(status)
       if (target.isMock) expect(status).toBe(200)
     })
 
     if (!isPublic)
-      describe('credentials', () => {
-        test(`${id}/rejects-missing-credentials`, () => expectUnauthorized(operation, 'none'))
+      section('credentials', {}, () => {
+        check(`${id}/rejects-missing-credentials`, () => expectUnauthorized(operation, 'none'))
 
-        describe.skipIf(target.isMock)('which a mock cannot tell apart', () => {
-          test(`${id}/rejects-a-wrong-key`, async () => {
+        section('which a mock cannot tell apart', { needs: ['memory'] }, () => {
+          check(`${id}/rejects-a-wrong-key`, async () => {
             for (const scheme of operation.security) {
               await expectUnauthorized(
                 operation,
@@ -61,7 +61,7 @@ describe.each(operations.map(operation => [operation.operationId, operation] as 
             }
           })
 
-          test(`${id}/rejects-other-schemes`, async () => {
+          check(`${id}/rejects-other-schemes`, async () => {
             await expectUnauthorized(operation, { authorization: target.apiKey })
             await expectUnauthorized(operation, { authorization: `Digest ${target.apiKey}` })
             await expectUnauthorized(operation, { authorization: 'Basic !' })
@@ -69,7 +69,7 @@ describe.each(operations.map(operation => [operation.operationId, operation] as 
           })
 
           if (takesJson)
-            test(`${id}/judges-credentials-before-the-body`, async () => {
+            check(`${id}/judges-credentials-before-the-body`, async () => {
               const { path } = goodRequest(id)
               const request = {
                 path: path ?? {},
@@ -80,7 +80,7 @@ describe.each(operations.map(operation => [operation.operationId, operation] as 
               await client.refused(id, 401, { ...request, bad: true })
             })
 
-          test(`${id}/takes-the-scheme-in-any-case`, async () => {
+          check(`${id}/takes-the-scheme-in-any-case`, async () => {
             const authorization = operation.security.includes('bearer') ? `bEARER ${target.apiKey}` : ''
             const { status } = await client.call(id, { ...goodRequest(id), as: { authorization } })
             expect(status).not.toBe(401)
@@ -88,8 +88,8 @@ describe.each(operations.map(operation => [operation.operationId, operation] as 
         })
       })
 
-    describe.skipIf(target.isMock)('what a mock answers in a form of its own', () => {
-      test(`${id}/rejects-other-methods`, async () => {
+    section('what a mock answers in a form of its own', { needs: ['memory'] }, () => {
+      check(`${id}/rejects-other-methods`, async () => {
         const declared = operations.filter(({ path }) => path === operation.path).map(({ method }) => method)
         const path = goodRequest(id).path ?? {}
         const url =
@@ -103,7 +103,7 @@ describe.each(operations.map(operation => [operation.operationId, operation] as 
       })
 
       if (operation.requestBody)
-        test(`${id}/rejects-other-media-types`, async () => {
+        check(`${id}/rejects-other-media-types`, async () => {
           const { path } = goodRequest(id)
           for (const type of ['text/plain', 'application/xml', 'application/json; charset=utf-16']) {
             await client.refused(id, 415, { path: path ?? {}, raw: '{}', headers: { 'content-type': type } })
@@ -111,7 +111,7 @@ describe.each(operations.map(operation => [operation.operationId, operation] as 
         })
 
       if (takesJson)
-        test(`${id}/rejects-text-that-is-not-json`, async () => {
+        check(`${id}/rejects-text-that-is-not-json`, async () => {
           const { path } = goodRequest(id)
           const send = (raw: string | Uint8Array<ArrayBuffer>) =>
             client.refused(id, 422, { path: path ?? {}, raw, headers: { 'content-type': 'application/json' } })
@@ -123,7 +123,7 @@ describe.each(operations.map(operation => [operation.operationId, operation] as 
         })
 
       if (operation.requestBody?.required && takesJson)
-        test(`${id}/rejects-a-missing-body`, async () => {
+        check(`${id}/rejects-a-missing-body`, async () => {
           const { path } = goodRequest(id)
           const refusal = await client.refused(id, 422, { path: path ?? {} })
           expect(refusal.detail).toEqual([{ loc: ['body'], msg: expect.any(String), type: 'missing' }])
@@ -131,7 +131,7 @@ describe.each(operations.map(operation => [operation.operationId, operation] as 
     })
 
     if (takesJson)
-      test(`${id}/rejects-bad-bodies`, async () => {
+      check(`${id}/rejects-bad-bodies`, async () => {
         const good = goodRequest(id)
         const bad = toBadBodies(operation, good.body).filter(({ isSubtle }) => !(target.isMock && isSubtle))
         expect(good.body === undefined || bad.length > 0).toBe(true)
@@ -144,7 +144,7 @@ describe.each(operations.map(operation => [operation.operationId, operation] as 
       })
 
     if (toBadParameters(operation).length > 0)
-      test(`${id}/rejects-bad-parameters`, async () => {
+      check(`${id}/rejects-bad-parameters`, async () => {
         const good = goodRequest(id)
         for (const { name, in: place, parameter, value, isSubtle } of toBadParameters(operation)) {
           if (target.isMock && isSubtle) continue
@@ -157,7 +157,7 @@ describe.each(operations.map(operation => [operation.operationId, operation] as 
       })
 
     if (takesJson && !target.isMock)
-      test(`${id}/ignores-unknown-keys`, async () => {
+      check(`${id}/ignores-unknown-keys`, async () => {
         const good = goodRequest(id)
         if (Array.isArray(good.body) || good.body === undefined) return
         const expected = await client.call(id, good)
@@ -167,5 +167,5 @@ describe.each(operations.map(operation => [operation.operationId, operation] as 
         })
         expect(status).toBe(expected.status)
       })
-  },
-)
+  }
+})

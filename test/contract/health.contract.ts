@@ -1,16 +1,17 @@
-import { describe, expect, test } from 'vitest'
+import { expect } from 'vitest'
+import { check, checkEach, section } from '../../src/contract/check.ts'
 import { client, target } from './setup.ts'
 
-describe('Health', () => {
-  test('getHealth/answers-without-credentials', async () => {
+section('Health', {}, () => {
+  check('getHealth/answers-without-credentials', async () => {
     expect((await client.call('getHealth')).status).toBe(200)
   })
 
-  test('getHealth/answers-whatever-the-credentials', async () => {
+  check('getHealth/answers-whatever-the-credentials', async () => {
     expect((await client.call('getHealth', { as: { bearer: 'no-such-key' } })).status).toBe(200)
   })
 
-  test('getSystemCheck/finds-every-part-working', async () => {
+  check('getSystemCheck/finds-every-part-working', async () => {
     expect(await client.ok('getSystemCheck')).toMatchObject({
       api: true,
       database: { success: true },
@@ -18,18 +19,23 @@ describe('Health', () => {
     })
   })
 
-  describe.skipIf(target.isMock)('x-request-id, which a mock does not know', () => {
-    test('getHealth/repeats-a-sane-request-id', async () => {
+  section('x-request-id, which a mock does not know', { needs: ['memory'] }, () => {
+    check('getHealth/repeats-a-sane-request-id', async () => {
       const { headers } = await client.call('getHealth', { headers: { 'x-request-id': 'mine-7.a_B' } })
       expect(headers.get('x-request-id')).toBe('mine-7.a_B')
     })
 
-    test.each(['with space', 'a:b', 'a/b', 'x'.repeat(129)])('getHealth/replaces-the-request-id %j', async id => {
+    checkEach([
+      ['with-a-space', 'with space'],
+      ['with-a-colon', 'a:b'],
+      ['with-a-slash', 'a/b'],
+      ['that-is-long', 'x'.repeat(129)],
+    ])('getHealth/replaces-a-request-id-%s', async (_, id) => {
       const { headers } = await client.call('getHealth', { headers: { 'x-request-id': id } })
       expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
     })
 
-    test('getHealth/makes-a-new-request-id-each-time', async () => {
+    check('getHealth/makes-a-new-request-id-each-time', async () => {
       const ids = await Promise.all(
         [1, 2].map(async () => (await client.call('getHealth')).headers.get('x-request-id')),
       )
@@ -37,11 +43,15 @@ describe('Health', () => {
     })
   })
 
-  test.skipIf(target.isMock)('unknown-path/answers-404-in-the-error-form', async () => {
-    for (const path of ['/v1/nothing', '/v1/preview', '/v1/health/more']) {
-      const { status, headers } = await client.request(target.baseUrl + path)
-      expect(status, path).toBe(404)
-      expect(headers.get('x-request-id')).not.toBeNull()
-    }
-  })
+  check(
+    'unknown-path/answers-404-in-the-error-form',
+    { source: '/info/description#Errors', needs: ['memory'] },
+    async () => {
+      for (const path of ['/v1/nothing', '/v1/preview', '/v1/health/more']) {
+        const { status, headers } = await client.request(target.baseUrl + path)
+        expect(status, path).toBe(404)
+        expect(headers.get('x-request-id')).not.toBeNull()
+      }
+    },
+  )
 })

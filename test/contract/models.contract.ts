@@ -1,46 +1,47 @@
-import { describe, expect, test } from 'vitest'
+import { expect } from 'vitest'
+import { check, section } from '../../src/contract/check.ts'
 import { walk } from './pages.ts'
 import { client, createModel, foreignTeam, home, project, runId, target, unknownId } from './setup.ts'
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-describe.skipIf(target.isMock)('Models, which a mock does not keep', () => {
+section('Models, which a mock does not keep', { needs: ['memory'] }, () => {
   const create = (more: object) => ({ body: { project, name: home.name, base_model: target.baseModel, ...more } })
 
-  test('createModel/fills-in-the-team-of-the-key', () => {
+  check('createModel/fills-in-the-team-of-the-key', () => {
     expect(home).toMatchObject({ project, name: `${runId}-home`, base_model: target.baseModel })
     expect(home.entity).not.toBe('')
     expect(home.id).toMatch(UUID_V7)
     expect(Math.abs(Date.parse(home.created_at) - Date.now())).toBeLessThan(60 * 60 * 1000)
   })
 
-  test('createModel/gives-an-existing-model-back-when-asked', async () => {
+  check('createModel/gives-an-existing-model-back-when-asked', async () => {
     expect(await client.ok('createModel', create({ return_existing: true }))).toEqual(home)
     expect(await client.ok('createModel', create({ entity: home.entity, return_existing: true }))).toEqual(home)
   })
 
-  test('createModel/refuses-a-duplicate-name', async () => {
+  check('createModel/refuses-a-duplicate-name', async () => {
     const refusal = await client.refused('createModel', 400, create({}))
     expect(refusal.error.param).toBe('name')
   })
 
-  test('createModel/refuses-an-unknown-base-model', async () => {
+  check('createModel/refuses-an-unknown-base-model', async () => {
     for (const base_model of [`${runId}-none`, '../tiny-chat', '/etc']) {
       const refusal = await client.refused('createModel', 400, create({ name: `${runId}-x`, base_model }))
       expect(refusal.error.param).toBe('base_model')
     }
   })
 
-  test('createModel/refuses-a-team-that-the-caller-is-not-in', async () => {
+  check('createModel/refuses-a-team-that-the-caller-is-not-in', async () => {
     await client.refused('createModel', 403, create({ entity: foreignTeam }))
   })
 
-  test('getModel/gives-what-was-created', async () => {
+  check('getModel/gives-what-was-created', async () => {
     expect(await client.ok('getModel', { path: { model_id: home.id } })).toEqual(home)
     expect(await client.ok('getModel', { path: { model_id: home.id.toUpperCase() } })).toEqual(home)
   })
 
-  test('listModels/holds-each-model-once', async () => {
+  check('listModels/holds-each-model-once', async () => {
     const made = [home, await createModel('second'), await createModel('third')].map(model => model.id)
     const ids = await walk('listModels', {}, { limit: 100 })
     expect(ids.filter(id => made.includes(id))).toEqual(made)
@@ -48,13 +49,13 @@ describe.skipIf(target.isMock)('Models, which a mock does not keep', () => {
     expect(backwards.filter(id => made.includes(id))).toEqual(made.toReversed())
   })
 
-  test('listCheckpoints/starts-with-step-0', async () => {
+  check('listCheckpoints/starts-with-step-0', async () => {
     const { data } = await client.ok('listCheckpoints', { path: { model_id: home.id } })
     expect(data).toMatchObject([{ step: 0, metrics: {} }])
     expect(data[0]!.artifact).toMatch(new RegExp(`^[a-z-]+:///${home.entity}/${project}/${home.name}:step0$`))
   })
 
-  test('logTrajectories/puts-the-means-on-the-latest-checkpoint', async () => {
+  check('logTrajectories/puts-the-means-on-the-latest-checkpoint', async () => {
     const message = { role: 'user', content: 'hi' }
     const trajectory = (reward: number, length: number) => ({
       messages_and_choices: [message],
@@ -77,7 +78,7 @@ describe.skipIf(target.isMock)('Models, which a mock does not keep', () => {
     expect(data[0]!.metrics).toMatchObject({ 'val/reward': 0.75, 'val/length': 3 })
   })
 
-  test('deleteCheckpoints/tells-what-was-not-there', async () => {
+  check('deleteCheckpoints/tells-what-was-not-there', async () => {
     const model = await createModel('checkpoints')
     const path = { model_id: model.id }
     expect(await client.ok('deleteCheckpoints', { path, body: { steps: [7, 0, 3, 0] } })).toEqual({
@@ -97,7 +98,7 @@ describe.skipIf(target.isMock)('Models, which a mock does not keep', () => {
     })
   })
 
-  test('deleteModel/takes-the-checkpoints-along-and-cannot-be-repeated', async () => {
+  check('deleteModel/takes-the-checkpoints-along-and-cannot-be-repeated', async () => {
     const { id, name } = await createModel('deleted')
     const path = { model_id: id }
     expect(await client.ok('deleteModel', { path })).toEqual({
@@ -112,29 +113,33 @@ describe.skipIf(target.isMock)('Models, which a mock does not keep', () => {
     expect(await walk('listModels', {}, { limit: 100 })).not.toContain(id)
   })
 
-  test('deleteModel/frees-the-name', async () => {
+  check('deleteModel/frees-the-name', async () => {
     const first = await createModel('again')
     await client.ok('deleteModel', { path: { model_id: first.id } })
     expect((await createModel('again')).id).not.toBe(first.id)
   })
 
-  test('an-unknown-model/is-404-everywhere', async () => {
+  check('models/unknown-are-404-everywhere', { source: '/info/description#Errors' }, async () => {
     const path = { model_id: unknownId }
     for (const id of ['getModel', 'deleteModel', 'listCheckpoints'] as const) await client.refused(id, 404, { path })
     await client.refused('deleteCheckpoints', 404, { path, body: { steps: [0] } })
     await client.refused('logTrajectories', 404, { path, body: { split: 'val', trajectory_groups: [] } })
   })
 
-  test.skipIf(!target.secondApiKey)('another-team/does-not-see-the-model', async () => {
-    const as = { bearer: target.secondApiKey! }
-    const path = { model_id: home.id }
-    for (const id of ['getModel', 'deleteModel', 'listCheckpoints'] as const)
-      await client.refused(id, 404, { path, as })
-    await client.refused('deleteCheckpoints', 404, { path, as, body: { steps: [0] } })
-    await client.refused('logTrajectories', 404, { path, as, body: { split: 'val', trajectory_groups: [] } })
-    await client.refused('createModel', 403, { ...create({ entity: home.entity }), as })
-    expect(await walk('listModels', { as }, { limit: 100 })).not.toContain(home.id)
-    const { data } = await client.ok('listInferenceModels', { as })
-    expect(data.filter(model => model.id.includes(runId))).toEqual([])
-  })
+  check(
+    'models/are-not-seen-by-another-team',
+    { source: '/info/description#Errors', needs: ['second-key'] },
+    async () => {
+      const as = { bearer: target.secondApiKey! }
+      const path = { model_id: home.id }
+      for (const id of ['getModel', 'deleteModel', 'listCheckpoints'] as const)
+        await client.refused(id, 404, { path, as })
+      await client.refused('deleteCheckpoints', 404, { path, as, body: { steps: [0] } })
+      await client.refused('logTrajectories', 404, { path, as, body: { split: 'val', trajectory_groups: [] } })
+      await client.refused('createModel', 403, { ...create({ entity: home.entity }), as })
+      expect(await walk('listModels', { as }, { limit: 100 })).not.toContain(home.id)
+      const { data } = await client.ok('listInferenceModels', { as })
+      expect(data.filter(model => model.id.includes(runId))).toEqual([])
+    },
+  )
 })

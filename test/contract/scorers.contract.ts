@@ -1,8 +1,9 @@
-import { describe, expect, test } from 'vitest'
+import { expect } from 'vitest'
+import { check, section } from '../../src/contract/check.ts'
 import { checkPages } from './pages.ts'
 import { client, foreignTeam, home, onCleanup, runId, target } from './setup.ts'
 
-describe.skipIf(target.isMock)('Scorers, which a mock does not keep', () => {
+section('Scorers, which a mock does not keep', { needs: ['memory'] }, () => {
   const space = (project = runId) => ({ entity: home.entity, project })
   const named = (name: string) => ({ ...space(), object_id: `${runId}-${name}` })
 
@@ -26,7 +27,7 @@ describe.skipIf(target.isMock)('Scorers, which a mock does not keep', () => {
     return (await client.call('getScorer', { path: { ...named(name), digest } })).status === 200
   }
 
-  test('createScorer/keeps-every-key', async () => {
+  check('createScorer/keeps-every-key', async () => {
     const scorer = await createScorer('kept', {
       name: 'Kept',
       score_op: { type: 'exact', values: [1, null] },
@@ -43,7 +44,7 @@ describe.skipIf(target.isMock)('Scorers, which a mock does not keep', () => {
     expect(await client.ok('getScorer', { path: { ...named('kept'), digest: scorer.digest } })).toEqual(scorer)
   })
 
-  test('createScorer/gives-the-same-content-the-same-version', async () => {
+  check('createScorer/gives-the-same-content-the-same-version', async () => {
     const first = await createScorer('same', { a: 1, b: 2 })
     expect(await createScorer('same', { b: 2, a: 1 })).toEqual(first)
     const second = await createScorer('same', { a: 1, b: 3 })
@@ -51,14 +52,14 @@ describe.skipIf(target.isMock)('Scorers, which a mock does not keep', () => {
     expect(second.digest).not.toBe(first.digest)
   })
 
-  test('deleteScorer/without-digests-deletes-all-versions', async () => {
+  check('deleteScorer/without-digests-deletes-all-versions', async () => {
     const digests = await createVersions('all', 3)
     expect(await remove('all')).toEqual({ num_deleted: 3 })
     for (const digest of digests) expect(await isThere('all', digest)).toBe(false)
     await client.refused('deleteScorer', 404, { path: named('all') })
   })
 
-  test('deleteScorer/deletes-the-given-digests-in-every-form', async () => {
+  check('deleteScorer/deletes-the-given-digests-in-every-form', async () => {
     const [a, b, c, d, e, f, g] = (await createVersions('forms', 7)) as [
       string,
       string,
@@ -76,7 +77,7 @@ describe.skipIf(target.isMock)('Scorers, which a mock does not keep', () => {
     expect(await remove('forms', { digests: '' })).toEqual({ num_deleted: 1 })
   })
 
-  test('deleteScorer/is-all-or-nothing', async () => {
+  check('deleteScorer/is-all-or-nothing', async () => {
     const [a, b] = (await createVersions('nothing', 2)) as [string, string]
     await client.refused('deleteScorer', 404, { path: named('nothing'), query: { digests: [a, 'no-such-digest'] } })
     expect([await isThere('nothing', a), await isThere('nothing', b)]).toEqual([true, true])
@@ -85,14 +86,14 @@ describe.skipIf(target.isMock)('Scorers, which a mock does not keep', () => {
     expect(await isThere('nothing', b)).toBe(true)
   })
 
-  test('deleteScorer/takes-at-most-100-digests', async () => {
+  check('deleteScorer/takes-at-most-100-digests', async () => {
     const digests = Array.from({ length: 101 }, (_, index) => `d${index}`)
     await client.refused('deleteScorer', 422, { path: named('many'), query: { digests } })
     await client.refused('deleteScorer', 422, { path: named('many'), body: digests })
     await client.refused('deleteScorer', 404, { path: named('many'), query: { digests: digests.slice(1) } })
   })
 
-  test('createScorer/makes-a-new-version-of-deleted-content', async () => {
+  check('createScorer/makes-a-new-version-of-deleted-content', async () => {
     const first = await createScorer('revived', { a: 1 })
     await remove('revived')
     const second = await createScorer('revived', { a: 1 })
@@ -100,14 +101,14 @@ describe.skipIf(target.isMock)('Scorers, which a mock does not keep', () => {
     expect(second.id).not.toBe(first.id)
   })
 
-  test('listScorers/follows-the-laws-of-pages', async () => {
+  check('listScorers/follows-the-laws-of-pages', async () => {
     for (let index = 0; index < 5; index++) await createScorer('listed', { index }, `${runId}-list`)
     await checkPages('listScorers', { path: space(`${runId}-list`) }, 5)
     await client.ok('deleteScorer', { path: { ...space(`${runId}-list`), object_id: `${runId}-listed` } })
     expect((await client.ok('listScorers', { path: space(`${runId}-list`) })).data).toEqual([])
   })
 
-  test('every-scorer-operation/takes-bearer-as-well', async () => {
+  check('scorers/take-bearer-as-well', { source: '/info/description#Authentication' }, async () => {
     const as = { bearer: target.apiKey }
     const { digest } = await createScorer('bearer')
     await client.ok('getScorer', { path: { ...named('bearer'), digest }, as })
@@ -116,19 +117,19 @@ describe.skipIf(target.isMock)('Scorers, which a mock does not keep', () => {
     await client.ok('deleteScorer', { path: named('bearer'), as })
   })
 
-  test('basic-credentials/do-not-depend-on-the-user-name', async () => {
+  check('scorers/do-not-depend-on-the-user-name', { source: '/info/description#Authentication' }, async () => {
     const password = target.basic.slice(target.basic.indexOf(':') + 1)
     for (const user of ['api', '', 'someone else'])
       await client.ok('listScorers', { path: space(), as: { basic: `${user}:${password}` } })
   })
 
-  test('a-foreign-team/is-403-whether-or-not-it-exists', async () => {
+  check('scorers/of-a-foreign-team-are-403', { source: '/info/description#Errors' }, async () => {
     const path = { entity: foreignTeam, project: runId, object_id: 'a', digest: 'b' }
     for (const id of ['listScorers', 'deleteScorer', 'getScorer'] as const) await client.refused(id, 403, { path })
     await client.refused('createScorer', 403, { path, body: { object_id: 'a' } })
   })
 
-  test('getScorer/does-not-find-another-digest', async () => {
+  check('getScorer/does-not-find-another-digest', async () => {
     await createScorer('found')
     await client.refused('getScorer', 404, { path: { ...named('found'), digest: 'no-such-digest' } })
   })

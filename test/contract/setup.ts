@@ -1,35 +1,36 @@
 /** What every scenario shares: the deployment, the client that judges each exchange, and what was made on it so far. */
 import { randomBytes } from 'node:crypto'
-import { inject } from 'vitest'
-import type { CallOptions, OperationId, Success } from '../../src/contract/client.ts'
+import type { CallOptions, ContractClient, OperationId, Success } from '../../src/contract/client.ts'
 import { createContractClient } from '../../src/contract/client.ts'
+import type { Coverage } from '../../src/contract/coverage.ts'
 import { createCoverage } from '../../src/contract/coverage.ts'
 import type { Target } from '../../src/contract/target.ts'
 import type { InProcess } from './in-process.ts'
 
-declare module 'vitest' {
-  interface ProvidedContext {
-    /** Absent in `npm test`, which runs the service itself. */
-    contractTarget: Target
-    /** File that gets the coverage report as JSON. */
-    contractReport: string
-  }
-}
-
-const given = inject('contractTarget') as Target | undefined
-
 /** Null over HTTP: faults cannot be injected into somebody else's process. */
-export const inProcess: InProcess | null = given ? null : await (await import('./in-process.ts')).startInProcess()
-export const target: Target = given ?? inProcess!.target
-export const coverage = createCoverage()
-export const client = createContractClient(target, coverage)
+export let inProcess: InProcess | null = null
+export let target: Target
+export let coverage: Coverage
+export let client: ContractClient
 
 /** Part of the name of everything that a run makes, so that leftovers can be told. */
-export const runId = `contract-${Date.now().toString(36)}-${randomBytes(3).toString('hex')}`
-export const project = runId
+export let runId: string
+export let project: string
 /** A team that nobody is in. */
-export const foreignTeam = `${runId}-no-team`
+export let foreignTeam: string
 export const unknownId = '01990c5e-0000-7000-8000-000000000000'
+
+/** Says what is judged from now on. Sections read what is exported here only when their checks are collected, or later. */
+export function configure(given: Target | InProcess): void {
+  inProcess = 'openFront' in given ? given : null
+  target = 'openFront' in given ? given.target : given
+  coverage = createCoverage()
+  client = createContractClient(target, coverage)
+  runId = `contract-${Date.now().toString(36)}-${randomBytes(3).toString('hex')}`
+  project = runId
+  foreignTeam = `${runId}-no-team`
+  cleanups.length = 0
+}
 
 /** The model that scenarios share, made before the first of them. Its entity is the team of the key. */
 export let home: Success<'createModel'>

@@ -1,14 +1,15 @@
-import { describe, expect, test } from 'vitest'
+import { expect } from 'vitest'
+import { check, section } from '../../src/contract/check.ts'
 import { checkPages } from './pages.ts'
 import { client, createArtifact, createModel, home, runId, target, unknownId, uriOf } from './setup.ts'
 import { checkpointSteps, conversations, followJob, rollOut, toJsonLines, waitForJob } from './training-data.ts'
 
-const LIMIT = 2 * target.jobTimeoutMs
 const job = (id: string) => ({ path: { training_job_id: id } })
 
-describe.skipIf(target.isMock)('Training jobs one by one, which a mock does not run', () => {
-  describe('creating', () => {
-    test('createRlTrainingJob/is-safe-to-repeat-with-a-key', { timeout: LIMIT }, async () => {
+section('Training jobs one by one, which a mock does not run', { needs: ['memory'] }, () => {
+  const LIMIT = 2 * target.jobTimeoutMs
+  section('creating', {}, () => {
+    check('createRlTrainingJob/is-safe-to-repeat-with-a-key', { timeout: LIMIT }, async () => {
       const model = await createModel('idempotent')
       const headers = { 'idempotency-key': `${runId}-rl` }
       const body = { model_id: model.id, trajectory_groups: [] }
@@ -29,7 +30,7 @@ describe.skipIf(target.isMock)('Training jobs one by one, which a mock does not 
       expect((await client.ok('createRlTrainingJob', { headers, body })).id, 'also when the job has ended').toBe(ids[0])
     })
 
-    test('createSftTrainingJob/is-safe-to-repeat-with-a-key', { timeout: LIMIT }, async () => {
+    check('createSftTrainingJob/is-safe-to-repeat-with-a-key', { timeout: LIMIT }, async () => {
       const model = await createModel('idempotent-sft')
       const data = await createArtifact('idempotent', {
         files: { 'train.jsonl': toJsonLines(conversations(1)) },
@@ -47,12 +48,12 @@ describe.skipIf(target.isMock)('Training jobs one by one, which a mock does not 
       })
     })
 
-    test('createRlTrainingJob/refuses-an-idempotency-key-with-spaces', async () => {
+    check('createRlTrainingJob/refuses-an-idempotency-key-with-spaces', async () => {
       const body = { model_id: home.id, trajectory_groups: [] }
       await client.refused('createRlTrainingJob', 422, { headers: { 'idempotency-key': 'a b' }, body })
     })
 
-    test('creating-a-job/needs-a-model-of-the-caller', async () => {
+    check('training-jobs/need-a-model-of-the-caller', { source: '/info/description#Errors' }, async () => {
       const bodies = {
         model_id: unknownId,
         trajectory_groups: [],
@@ -66,7 +67,7 @@ describe.skipIf(target.isMock)('Training jobs one by one, which a mock does not 
         await client.refused(id, 404, { body: { ...bodies, model_id: home.id }, as })
     })
 
-    test('createRlTrainingJob/names-the-choice-at-fault', async () => {
+    check('createRlTrainingJob/names-the-choice-at-fault', async () => {
       const choice = { index: 0, finish_reason: 'stop', message: { role: 'assistant' } }
       const trajectory = {
         messages_and_choices: [
@@ -80,7 +81,7 @@ describe.skipIf(target.isMock)('Training jobs one by one, which a mock does not 
       for (const { loc } of refusal.detail as { loc: string[] }[]) expect(loc.slice(0, place.length)).toEqual(place)
     })
 
-    test('createRlTrainingJob/takes-every-key-of-its-config', { timeout: LIMIT }, async () => {
+    check('createRlTrainingJob/takes-every-key-of-its-config', { timeout: LIMIT }, async () => {
       const model = await createModel('config')
       const group = await rollOut(uriOf(model), 'Say no.', 3)
       const experimental_config = {
@@ -101,7 +102,7 @@ describe.skipIf(target.isMock)('Training jobs one by one, which a mock does not 
       expect(await waitForJob(id)).toMatchObject({ status: 'COMPLETED' })
     })
 
-    test('createRlTrainingJob/takes-a-large-body', { timeout: LIMIT }, async () => {
+    check('createRlTrainingJob/takes-a-large-body', { timeout: LIMIT }, async () => {
       const model = await createModel('large')
       const trajectory = { messages_and_choices: [{ role: 'user', content: 'x'.repeat(1000) }], reward: 1 }
       const groups = (count: number) => Array.from({ length: count }, () => ({ trajectories: [trajectory] }))
@@ -119,8 +120,8 @@ describe.skipIf(target.isMock)('Training jobs one by one, which a mock does not 
     })
   })
 
-  describe('reading and ending', () => {
-    test('listTrainingJobs/follows-the-laws-of-pages', { timeout: LIMIT }, async () => {
+  section('reading and ending', {}, () => {
+    check('listTrainingJobs/follows-the-laws-of-pages', { timeout: LIMIT }, async () => {
       const model = await createModel('jobs')
       const body = { model_id: model.id, trajectory_groups: [] }
       const ids: string[] = []
@@ -130,7 +131,7 @@ describe.skipIf(target.isMock)('Training jobs one by one, which a mock does not 
       await checkPages('listCheckpoints', { path: { model_id: model.id } }, 5)
     })
 
-    test('cancelTrainingJob/stops-a-job', { timeout: LIMIT }, async () => {
+    check('cancelTrainingJob/stops-a-job', { timeout: LIMIT }, async () => {
       const model = await createModel('cancelled')
       const data = await createArtifact('long', {
         files: { 'train.jsonl': toJsonLines(conversations(400)) },
@@ -148,7 +149,7 @@ describe.skipIf(target.isMock)('Training jobs one by one, which a mock does not 
       expect(await checkpointSteps(model.id)).toEqual([0])
     })
 
-    test('an-unknown-job/is-404-everywhere', async () => {
+    check('training-jobs/unknown-are-404-everywhere', { source: '/info/description#Errors' }, async () => {
       const ids = ['getTrainingJob', 'listTrainingJobEvents', 'cancelTrainingJob'] as const
       for (const id of ids) await client.refused(id, 404, job(unknownId))
       if (!target.secondApiKey) return

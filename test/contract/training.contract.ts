@@ -1,18 +1,19 @@
-import { describe, expect, test } from 'vitest'
+import { expect } from 'vitest'
+import { check, section } from '../../src/contract/check.ts'
 import type { Success } from '../../src/contract/client.ts'
 import { client, createArtifact, createModel, home, project, runId, target, unknownId, uriOf } from './setup.ts'
 import { checkpointSteps, conversations, followJob, rollOut, toJsonLines, waitForJob } from './training-data.ts'
 
-const LIMIT = 2 * target.jobTimeoutMs
 const job = (id: string) => ({ path: { training_job_id: id } })
 
-describe.skipIf(target.isMock)('Training jobs, which a mock does not run', () => {
-  describe('a reinforcement-learning job from end to end', () => {
+section('Training jobs, which a mock does not run', { needs: ['memory'] }, () => {
+  const LIMIT = 2 * target.jobTimeoutMs
+  section('a reinforcement-learning job from end to end', {}, () => {
     let model: Success<'createModel'>
     let id: string
     const uri = () => uriOf(model)
 
-    test('createRlTrainingJob/takes-rollouts-as-they-are', { timeout: LIMIT }, async () => {
+    check('createRlTrainingJob/takes-rollouts-as-they-are', { timeout: LIMIT }, async () => {
       model = await createModel('rl')
       const prompts = ['Say yes.', 'Say no.', 'Say maybe.']
       const trajectory_groups = await Promise.all(prompts.map(prompt => rollOut(uri(), prompt, 4)))
@@ -47,7 +48,7 @@ describe.skipIf(target.isMock)('Training jobs, which a mock does not run', () =>
       }
     })
 
-    test('listCheckpoints/has-the-new-one-first-when-asked-backwards', async () => {
+    check('listCheckpoints/has-the-new-one-first-when-asked-backwards', async () => {
       const query = { limit: 1, order: 'desc' }
       const { data } = await client.ok('listCheckpoints', { path: { model_id: model.id }, query })
       expect(data).toMatchObject([{ step: 1, metrics: { reward: expect.closeTo(0.5, 5) } }])
@@ -55,7 +56,7 @@ describe.skipIf(target.isMock)('Training jobs, which a mock does not run', () =>
       expect(await checkpointSteps(model.id)).toEqual([0, 1])
     })
 
-    test('getTrainingJob/tells-when-it-ran', async () => {
+    check('getTrainingJob/tells-when-it-ran', async () => {
       const record = await client.ok('getTrainingJob', job(id))
       expect(record).toMatchObject({ status: 'COMPLETED', error_message: null })
       const times = [record.created_at, record.training_start!, record.training_end!].map(Date.parse)
@@ -63,7 +64,7 @@ describe.skipIf(target.isMock)('Training jobs, which a mock does not run', () =>
       expect(await client.ok('cancelTrainingJob', job(id))).toEqual(record)
     })
 
-    test('createChatCompletion/answers-with-the-tuned-model', async () => {
+    check('createChatCompletion/answers-with-the-tuned-model', async () => {
       const body = {
         messages: [{ role: 'user', content: 'Say yes.' }],
         temperature: 0,
@@ -81,7 +82,7 @@ describe.skipIf(target.isMock)('Training jobs, which a mock does not run', () =>
       expect(data.map(one => one.id)).toEqual(expect.arrayContaining([`${uri()}:step0`, `${uri()}:step1`]))
     })
 
-    test('getArtifactVersion/shows-the-checkpoint-as-a-peft-folder', async () => {
+    check('getArtifactVersion/shows-the-checkpoint-as-a-peft-folder', async () => {
       const path = { entity: model.entity, project, name: model.name, version: 'step1' }
       const version = await client.ok('getArtifactVersion', { path })
       expect(version).toMatchObject({ type: 'lora', aliases: ['latest', 'step1'] })
@@ -93,7 +94,7 @@ describe.skipIf(target.isMock)('Training jobs, which a mock does not run', () =>
       await client.refused('deleteArtifactVersion', 400, { path })
     })
 
-    test('listTrainingJobs/narrows-by-model-and-status', { timeout: LIMIT }, async () => {
+    check('listTrainingJobs/narrows-by-model-and-status', { timeout: LIMIT }, async () => {
       const list = async (query: Record<string, string>) =>
         (await client.ok('listTrainingJobs', { query })).data.map(one => one.id)
       expect(await list({ model_id: model.id })).toEqual([id])
@@ -102,7 +103,7 @@ describe.skipIf(target.isMock)('Training jobs, which a mock does not run', () =>
       expect(await list({ model_id: unknownId })).toEqual([])
     })
 
-    test('createRlTrainingJob/with-nothing-to-learn-still-makes-a-checkpoint', { timeout: LIMIT }, async () => {
+    check('createRlTrainingJob/with-nothing-to-learn-still-makes-a-checkpoint', { timeout: LIMIT }, async () => {
       const same = await rollOut(uri(), 'Say yes.', 2)
       const equal = { trajectories: same.trajectories.map(({ reward, ...trajectory }) => trajectory) }
       const { id: next } = await client.ok('createRlTrainingJob', {
@@ -114,7 +115,7 @@ describe.skipIf(target.isMock)('Training jobs, which a mock does not run', () =>
       expect(await checkpointSteps(model.id)).toEqual([0, 1, 2])
     })
 
-    test('deleteCheckpoints/takes-the-artifact-and-the-chat-name-along', async () => {
+    check('deleteCheckpoints/takes-the-artifact-and-the-chat-name-along', async () => {
       const path = { model_id: model.id }
       expect(await client.ok('deleteCheckpoints', { path, body: { steps: [1, 9] } })).toEqual({
         deleted_count: 1,
@@ -129,12 +130,12 @@ describe.skipIf(target.isMock)('Training jobs, which a mock does not run', () =>
     })
   })
 
-  describe('a fine-tuning job from end to end', () => {
+  section('a fine-tuning job from end to end', {}, () => {
     let model: Success<'createModel'>
     let data: Success<'createArtifactVersion'>
     const config = { batch_size: 4, learning_rate: [0.002, 0.001] }
 
-    test('createSftTrainingJob/trains-on-an-artifact', { timeout: LIMIT }, async () => {
+    check('createSftTrainingJob/trains-on-an-artifact', { timeout: LIMIT }, async () => {
       model = await createModel('sft')
       const files = {
         'trajectories.jsonl': toJsonLines(conversations(10)),
@@ -161,7 +162,7 @@ describe.skipIf(target.isMock)('Training jobs, which a mock does not run', () =>
       await waitForJob(twin.id)
     })
 
-    test('createSftTrainingJob/takes-the-other-file-name-and-uri-forms', { timeout: LIMIT }, async () => {
+    check('createSftTrainingJob/takes-the-other-file-name-and-uri-forms', { timeout: LIMIT }, async () => {
       const other = await createArtifact('sft-train', {
         files: { 'train.jsonl': toJsonLines(conversations(2)) },
         version: { type: 'dataset' },
@@ -179,13 +180,13 @@ describe.skipIf(target.isMock)('Training jobs, which a mock does not run', () =>
       }
     })
 
-    test('createSftTrainingJob/refuses-an-artifact-that-is-not-there', async () => {
+    check('createSftTrainingJob/refuses-an-artifact-that-is-not-there', async () => {
       for (const url of [data.uri.replace(':v0', ':v9'), uriOf({ ...home, name: `${runId}-none` }, ':v0')]) {
         await client.refused('createSftTrainingJob', 400, { body: { model_id: model.id, training_data_url: url } })
       }
     })
 
-    test('createSftTrainingJob/names-the-line-at-fault', async () => {
+    check('createSftTrainingJob/names-the-line-at-fault', async () => {
       const rows = [...conversations(2), { messages: [{ role: 'user' }, { role: 'assistant', content: 'x' }] }]
       const bad = await createArtifact('sft-bad', {
         files: { 'trajectories.jsonl': toJsonLines(rows), 'metadata.json': '{}' },

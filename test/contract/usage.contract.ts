@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest'
+import { expect } from 'vitest'
+import { check, section } from '../../src/contract/check.ts'
 import type { Success } from '../../src/contract/client.ts'
 import { streamChat } from './chat-stream.ts'
 import { checkPages } from './pages.ts'
@@ -9,7 +10,7 @@ type Tokens = { prompt_tokens?: number; completion_tokens?: number } | null | un
 
 const base = { messages: [{ role: 'user', content: 'Say hello.' }], temperature: 1, seed: 5, max_completion_tokens: 6 }
 
-describe.skipIf(target.isMock)('Usage, which a mock does not count', () => {
+section('Usage, which a mock does not count', { needs: ['memory'] }, () => {
   const header = (project: string) => ({ 'vendor-project': `${home.entity}/${project}` })
   const readUsage = async (query: Record<string, string>) =>
     (await client.ok('getUsage', { query: { entity: home.entity, limit: 100, ...query } })).data
@@ -27,7 +28,7 @@ describe.skipIf(target.isMock)('Usage, which a mock does not count', () => {
   const sum = (items: readonly Tokens[], key: keyof NonNullable<Tokens>) =>
     items.reduce((total, item) => total + (item?.[key] ?? 0), 0)
 
-  test('getUsage/adds-up-to-the-usage-of-the-replies', async () => {
+  check('getUsage/adds-up-to-the-usage-of-the-replies', async () => {
     const project = `${runId}-sums`
     const replies = [await complete(project), await complete(project, { n: 2 }), await stream(project, { n: 2 })]
     const lines = await readUsage({ project })
@@ -41,7 +42,7 @@ describe.skipIf(target.isMock)('Usage, which a mock does not count', () => {
     expect(total('cached_tokens')).toBeLessThanOrEqual(total('prompt_tokens'))
   })
 
-  test('getUsage/counts-nothing-for-what-was-refused', async () => {
+  check('getUsage/counts-nothing-for-what-was-refused', async () => {
     const project = `${runId}-refused`
     const headers = header(project)
     const body = { ...base, model: target.baseModel }
@@ -51,7 +52,7 @@ describe.skipIf(target.isMock)('Usage, which a mock does not count', () => {
     expect(await readUsage({ project })).toEqual([])
   })
 
-  test('getUsage/counts-what-a-client-got-that-left', async () => {
+  check('getUsage/counts-what-a-client-got-that-left', async () => {
     const project = `${runId}-left`
     const leave = new AbortController()
     const body = { ...base, model: target.baseModel, temperature: 2, max_completion_tokens: 500, stream: true }
@@ -63,7 +64,7 @@ describe.skipIf(target.isMock)('Usage, which a mock does not count', () => {
     expect(lines.reduce((all, line) => all + line.prompt_tokens, 0)).toBeGreaterThan(0)
   })
 
-  test('getUsage/tells-models-apart-and-takes-any-form-of-their-names', async () => {
+  check('getUsage/tells-models-apart-and-takes-any-form-of-their-names', async () => {
     const project = `${runId}-models`
     const uri = uriOf(home)
     for (const model of [target.baseModel, uri, `${uri}:step0`]) await complete(project, { model })
@@ -77,7 +78,7 @@ describe.skipIf(target.isMock)('Usage, which a mock does not count', () => {
     expect(await readUsage({ project, model: `${runId}-none` })).toEqual([])
   })
 
-  test('getUsage/is-narrowed-by-days-both-included', async () => {
+  check('getUsage/is-narrowed-by-days-both-included', async () => {
     const project = `${runId}-days`
     await complete(project)
     const lines = await readUsage({ project })
@@ -92,13 +93,13 @@ describe.skipIf(target.isMock)('Usage, which a mock does not count', () => {
       await client.refused('getUsage', 422, { query: { from: value } })
   })
 
-  test('getUsage/follows-the-laws-of-pages', async () => {
+  check('getUsage/follows-the-laws-of-pages', async () => {
     const model = uriOf(await createModel('usage'))
     for (let index = 0; index < 4; index++) await complete(`${runId}-page${index}`, { model })
     await checkPages('getUsage', { query: { model } }, 4)
   })
 
-  test('getUsage/shows-the-teams-of-the-caller-only', async () => {
+  check('getUsage/shows-the-teams-of-the-caller-only', async () => {
     await client.refused('getUsage', 403, { query: { entity: foreignTeam } })
     if (!target.secondApiKey) return
     const project = `${runId}-own`

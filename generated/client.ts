@@ -167,7 +167,8 @@ export const createClient = (settings: ClientSettings) => {
      * priority scheduling; a template needs the operator's trust; token ids are within the vocabulary; and the prompt has to leave room
      * for at least one token of the model's context, for `max_completion_tokens` when it is sent, and for `min_tokens`.
      *
-     * **The stream.** Each event is a line `data: ` with one JSON object. First comes, for each choice, a chunk with the role and an empty
+     * **The stream.** Each event is a line `data: ` with one JSON object, and is sent as soon as its tokens are there. Put together, the chunks
+     * are what the same request gives as one body, where its draws are the same. First comes, for each choice, a chunk with the role and an empty
      * content, the very first of them with `prompt_token_ids`; with `echo`, for each choice a chunk with the last message's content; then
      * chunks with text or reasoning, log-probabilities and token ids; then for each choice one chunk with a `finish_reason`, which may bring
      * the last of its text; then, when `stream_options` has `include_usage`, a chunk with no choices and the usage; last the literal
@@ -269,7 +270,8 @@ export const createClient = (settings: ClientSettings) => {
      * priority scheduling; a template needs the operator's trust; token ids are within the vocabulary; and the prompt has to leave room
      * for at least one token of the model's context, for `max_completion_tokens` when it is sent, and for `min_tokens`.
      *
-     * **The stream.** Each event is a line `data: ` with one JSON object. First comes, for each choice, a chunk with the role and an empty
+     * **The stream.** Each event is a line `data: ` with one JSON object, and is sent as soon as its tokens are there. Put together, the chunks
+     * are what the same request gives as one body, where its draws are the same. First comes, for each choice, a chunk with the role and an empty
      * content, the very first of them with `prompt_token_ids`; with `echo`, for each choice a chunk with the last message's content; then
      * chunks with text or reasoning, log-probabilities and token ids; then for each choice one chunk with a `finish_reason`, which may bring
      * the last of its text; then, when `stream_options` has `include_usage`, a chunk with no choices and the usage; last the literal

@@ -36,7 +36,7 @@ keys
 
 program
   .command('contract')
-  .description('Check a deployment against the contract')
+  .description('Check a deployment against the contract, or clean up after a check that could not end')
   .allowUnknownOption()
   .allowExcessArguments()
   .helpOption(false)

@@ -5,11 +5,14 @@
 import type { operations as ContractOperations, components } from '../../generated/schema.d.ts'
 import type { Operation } from '../spec/document.ts'
 import { operationById } from '../spec/document.ts'
-import type { Exchange } from './conforming-fetch.ts'
+import type { ConformingInit, Exchange } from './conforming-fetch.ts'
 import { createConformingFetch } from './conforming-fetch.ts'
 import type { Coverage } from './coverage.ts'
 import { findLeaks } from './leaks.ts'
-import { recordExchange } from './run-check.ts'
+import { patiently } from './patience.ts'
+import { noteCredentials, noteSecretsOf } from './redact.ts'
+import { countingFetch, isCheckRunning, recordExchange, skipRunning } from './running-check.ts'
+import { isRefusal, isSuccess } from './severity.ts'
 import type { Target } from './target.ts'
 
 /** Operations that a client calls; deliveries go the other way. */
@@ -39,6 +42,13 @@ export interface CallOptions {
   /** Through the inference address instead of the service's. */
   inference?: boolean
   signal?: AbortSignal
+  /** A 429 or 503 is what is wanted: it is handed on at once, instead of waited out. */
+  impatient?: boolean
+}
+
+/** For requests that no operation describes. */
+export interface RequestOptions extends ConformingInit {
+  impatient?: boolean
 }
 
 export interface Answer {
@@ -50,17 +60,33 @@ export interface Answer {
   body: unknown
 }
 
+/** Carries what assertions do, so that a report can show both sides. */
+class StatusError extends Error {
+  override name = 'StatusError' as const
+  readonly expected: string
+  readonly actual: string
+
+  constructor(id: OperationId, expected: number, { status, text }: Answer) {
+    super(`${id} answered ${status} instead of ${expected}: ${text}`)
+    this.expected = `status ${expected}`
+    this.actual = `status ${status}`
+  }
+}
+
 /** Longest time for one reply to begin, and for one that is no stream to end, in milliseconds. */
 const REPLY_TIMEOUT_MS = 45_000
 
 export type ContractClient = ReturnType<typeof createContractClient>
 
-export function createContractClient(target: Target, coverage: Coverage, baseFetch: typeof fetch = fetch) {
+export function createContractClient(target: Target, coverage: Coverage, baseFetch: typeof fetch = countingFetch) {
+  const { profile } = target
+  noteCredentials(target)
   const exchanges: Exchange[] = []
   const conformingFetch = createConformingFetch(baseFetch, {
     onExchange: exchange => {
       const leaks = findLeaks(exchange, target)
       const judged = leaks.length > 0 ? { ...exchange, violations: [...exchange.violations, ...leaks] } : exchange
+      noteSecretsOf(judged)
       coverage.record(judged)
       recordExchange(judged)
       exchanges.push(judged)
@@ -68,9 +94,10 @@ export function createContractClient(target: Target, coverage: Coverage, baseFet
   })
 
   /** Fetches any URL below the service's address, such as one that no operation has. */
-  async function request(url: string, init: Parameters<typeof conformingFetch>[1] = {}): Promise<Answer> {
+  async function request(url: string, { impatient = false, ...init }: RequestOptions = {}): Promise<Answer> {
     const before = exchanges.length
-    const response = await conformingFetch(url, init).catch(error => {
+    const send = () => conformingFetch(url, { signal: AbortSignal.timeout(REPLY_TIMEOUT_MS), ...init })
+    const response = await (impatient ? send() : patiently(send)).catch(error => {
       const isTimeout = (error as Error).name === 'TimeoutError'
       throw isTimeout ? new Error(`${init.method ?? 'GET'} ${url} gave no answer in ${REPLY_TIMEOUT_MS} ms`) : error
     })
@@ -82,30 +109,38 @@ export function createContractClient(target: Target, coverage: Coverage, baseFet
   }
 
   async function call(id: OperationId, options: CallOptions = {}): Promise<Answer> {
-    const { url, init } = toRequest(operationById(id), options, target)
-    return request(url, { signal: AbortSignal.timeout(REPLY_TIMEOUT_MS), ...init })
+    const { url, init } = toRequest(judgeable(id), options, target)
+    return request(url, { ...init, impatient: options.impatient ?? false })
   }
 
-  /** The body of a 200. */
+  /** Ends the running check for what another implementation of the interface need not have. */
+  function judgeable(id: OperationId): Operation {
+    const operation = operationById(id)
+    if (profile === 'interface' && operation.origin === 'extension' && isCheckRunning())
+      skipRunning(`it needs ${id}, which the interface does not have`)
+    return operation
+  }
+
+  /** The body of a 200, in the interface profile that of any success. */
   async function ok<Id extends OperationId>(id: Id, options: CallOptions = {}): Promise<Success<Id>> {
     const answer = await call(id, options)
-    if (answer.status !== 200) throw new Error(`${id} answered ${answer.status}: ${answer.text}`)
+    if (!isSuccess(answer.status, profile)) throw new StatusError(id, 200, answer)
     return answer.body as Success<Id>
   }
 
-  /** The error body of the status that must come. A request that must be a 415 or 422 is taken to be meant so. */
+  /** The error body of the status that must come, in the interface profile of any like it. A 415 or 422 is taken to be meant to come. */
   async function refused(id: OperationId, status: number, options: CallOptions = {}): Promise<Refusal> {
     const bad = options.bad ?? (status === 415 || status === 422)
-    const answer = await call(id, { ...options, bad })
-    if (answer.status !== status)
-      throw new Error(`${id} answered ${answer.status} instead of ${status}: ${answer.text}`)
+    const impatient = options.impatient ?? (status === 429 || status === 503)
+    const answer = await call(id, { ...options, bad, impatient })
+    if (!isRefusal(answer.status, status, profile)) throw new StatusError(id, status, answer)
     return answer.body as Refusal
   }
 
   /** The reply as it comes, for streams. Judged once it is read to its end. */
   async function open(id: OperationId, options: CallOptions = {}): Promise<Response> {
-    const { url, init } = toRequest(operationById(id), options, target)
-    return conformingFetch(url, init)
+    const { url, init } = toRequest(judgeable(id), options, target)
+    return options.impatient ? conformingFetch(url, init) : patiently(() => conformingFetch(url, init))
   }
 
   return { request, call, ok, refused, open }

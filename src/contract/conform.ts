@@ -6,6 +6,8 @@ import type { ErrorObject } from 'ajv/dist/2020.js'
 import { createExplanation, createTest } from '../spec/compile-schema.ts'
 import type { Components, Operation, ResponseContract, Schema } from '../spec/document.ts'
 import { readParameter } from '../spec/request.ts'
+import { checkLexemes } from './check-lexemes.ts'
+import { toRulePointer } from './rule-pointer.ts'
 import { parseSse } from './sse-events.ts'
 
 export interface Reply {
@@ -28,11 +30,20 @@ export interface Violation {
     | 'event-schema'
     | 'done'
     | 'leak'
+    | 'number'
+    | 'duplicate-key'
+    | 'encoding'
+    | 'header-syntax'
+    | 'no-body'
   message: string
   /** JSON pointer into the contract: the part that is violated. */
   pointer: string
   /** JSON pointer into the body (of a stream: into the event, after its number), '' for the whole. */
   instancePath: string
+  /** The property that must be there and is not. */
+  missing?: string
+  /** The property that is there and is not named by the contract. */
+  undeclared?: string
 }
 
 /** The data of a stream's last event, which is not JSON. */
@@ -47,16 +58,40 @@ const judges = new WeakMap<object, Judge>()
 
 export function validateResponse(operation: Operation, reply: Reply): Violation[] {
   const contract = operation.responses.get(reply.status) ?? operation.responses.get('default')
-  const pointer = `${operation.pointer}/responses/${reply.status}`
-  if (!contract) {
-    const declared = [...operation.responses.keys()].join(', ')
-    const message = `${operation.operationId} answered ${reply.status}; declared are ${declared}`
-    return [{ rule: 'status-declared', message, pointer: `${operation.pointer}/responses`, instancePath: '' }]
-  }
+  if (contract) return judgeAs(contract, reply.status, operation, reply)
+  const declared = [...operation.responses.keys()].join(', ')
+  const message = `${operation.operationId} answered ${reply.status}; declared are ${declared}`
+  const violation = {
+    rule: 'status-declared',
+    pointer: `${operation.pointer}/responses`,
+    message,
+    instancePath: '',
+  } as const
+  // Another status of success does not excuse the body.
+  const success = reply.status >= 200 && reply.status < 300 && reply.bodyText !== '' && operation.responses.get(200)
+  return success ? [violation, ...judgeAs(success, 200, operation, reply)] : [violation]
+}
+
+function judgeAs(contract: ResponseContract, status: number, operation: Operation, reply: Reply): Violation[] {
+  const pointer = `${operation.pointer}/responses/${operation.responses.has(status) ? status : 'default'}`
   return [
     ...checkHeaders(contract, reply, operation.components, pointer),
     ...checkBody(contract, reply, operation.components, pointer),
   ]
+}
+
+/** Judges what came for HEAD, by what GET would have been answered; the body is not there. */
+export function validateHead(operation: Operation, reply: Reply): Violation[] {
+  const contract = operation.responses.get(reply.status) ?? operation.responses.get('default')
+  if (!contract) return validateResponse(operation, reply)
+  const type = (reply.contentType ?? '').split(';')[0]!.trim().toLowerCase()
+  const pointer = `${operation.pointer}/responses/${operation.responses.has(reply.status) ? reply.status : 'default'}`
+  const violations = checkHeaders(contract, reply, operation.components, pointer)
+  // A server need not know what only the making of the body tells (RFC 9110, section 9.3.2).
+  const given = violations.filter(({ pointer }) => !pointer.endsWith('/headers/content-length'))
+  if (type === '' || contract.content.has(type)) return given
+  const message = `the content type of HEAD is ${type}; declared are ${contract.contentTypes.join(', ')}`
+  return [...given, { rule: 'content-type', message, pointer: `${pointer}/content`, instancePath: '' }]
 }
 
 /** Judges an error body that belongs to no operation, such as that of an unknown path. */
@@ -101,7 +136,23 @@ function checkJson(schema: Schema, components: Components, text: string, pointer
   const value = parseJson(text)
   if (value === undefined)
     return [{ rule: 'json', message: `the body is not JSON: ${excerpt(text)}`, pointer, instancePath: '' }]
-  return judge(schema, components)(value).map(error => toViolation('schema', error, pointer, ''))
+  return checkValue('schema', text, value, schema, components, pointer)
+}
+
+/** A value by its schema, and its text by how it is written. */
+function checkValue(
+  rule: 'schema' | 'event-schema',
+  text: string,
+  value: unknown,
+  schema: Schema,
+  components: Components,
+  pointer: string,
+): Violation[] {
+  const judgeOfSchema = judge(schema, components)
+  const found = judgeOfSchema(value).map(error =>
+    toViolation(rule, error, toRulePointer(schema, components, pointer, error), ''),
+  )
+  return [...found, ...checkLexemes(text, value, judgeOfSchema)]
 }
 
 function checkEvents(schema: Schema, components: Components, text: string, pointer: string): Violation[] {
@@ -111,18 +162,18 @@ function checkEvents(schema: Schema, components: Components, text: string, point
     violations.push({ rule, message, pointer, instancePath })
   if (rest !== '') add('event-stream', `the stream ends within an event: ${excerpt(rest)}`)
   if (events.at(-1)?.data !== DONE) add('done', `the last event is not ${DONE}`)
-  for (const [index, event] of events.entries()) {
-    if (event.data === DONE) {
+  for (const [index, { type, data }] of events.entries()) {
+    if (type !== 'message')
+      add('event-stream', `an event has the type ${type}, which no reader listens to`, `/${index}`)
+    if (data === DONE) {
       if (index < events.length - 1) add('done', `${DONE} is not the last event`, `/${index}`)
       continue
     }
-    const value = parseJson(event.data)
-    if (value === undefined)
-      add('event-stream', `the data of an event is not JSON: ${excerpt(event.data)}`, `/${index}`)
+    const value = parseJson(data)
+    if (value === undefined) add('event-stream', `the data of an event is not JSON: ${excerpt(data)}`, `/${index}`)
     else
-      violations.push(
-        ...judge(schema, components)(value).map(error => toViolation('event-schema', error, pointer, `/${index}`)),
-      )
+      for (const violation of checkValue('event-schema', data, value, schema, components, pointer))
+        violations.push({ ...violation, instancePath: `/${index}${violation.instancePath}` })
   }
   return violations
 }
@@ -158,7 +209,14 @@ function toViolation(rule: 'schema' | 'event-schema', error: ErrorObject, pointe
     named === undefined
       ? `${error.message ?? `breaks the rule ${keyword} ${JSON.stringify(params)}`}: ${excerpt(JSON.stringify(data) ?? '')}`
       : `has the property ${named}, which the contract does not name`
-  return { rule, message, pointer, instancePath: base + error.instancePath }
+  return {
+    rule,
+    message,
+    pointer,
+    instancePath: base + error.instancePath,
+    ...(keyword === 'required' ? { missing: String(params.missingProperty) } : {}),
+    ...(named === undefined ? {} : { undeclared: String(named) }),
+  }
 }
 
 function parseJson(text: string): unknown {

@@ -2,9 +2,10 @@
 import type { Operation } from '../spec/document.ts'
 import { operations } from '../spec/document.ts'
 import { validateBodyPart, validateRequest } from '../spec/validate.ts'
-import type { Violation } from './conform.ts'
-import { UNDECLARED_STATUSES, validateErrorBody, validateResponse } from './conform.ts'
+import type { Reply, Violation } from './conform.ts'
+import { UNDECLARED_STATUSES, validateErrorBody, validateHead, validateResponse } from './conform.ts'
 import { createMatcher } from './match-operation.ts'
+import { checkWire } from './wire.ts'
 
 export interface ConformingInit extends RequestInit {
   /** The request is meant to be bad: it is sent as it is, unjudged. */
@@ -38,6 +39,7 @@ export type ConformingFetch = (url: string | URL, init?: ConformingInit) => Prom
 
 const match = createMatcher(operations)
 const BODILESS = new Set([204, 205, 304])
+const FIRST_ERROR = 400
 
 /**
  * A reply other than a stream is read to its end and judged before it is handed on; a stream is judged when its reader has
@@ -55,12 +57,12 @@ export function createConformingFetch(
     const requestFaults = found && !bad ? await judgeRequest(found.operation, found.path, target, init) : []
     const response = await baseFetch(target, init)
     const contentType = response.headers.get('content-type')
-    const finish = (bodyText: string) => {
-      const reply = { status: response.status, headers: Object.fromEntries(response.headers), contentType, bodyText }
-      const declared = operation && !UNDECLARED_STATUSES.includes(response.status)
-      const violations = declared
-        ? validateResponse(operation, reply)
-        : validateErrorBody(operations[0]!.components, bodyText)
+    const finish = (bytes: Uint8Array) => {
+      const { status } = response
+      const bodyText = contentType?.startsWith('application/octet-stream') ? '' : new TextDecoder().decode(bytes)
+      const reply = { status, headers: Object.fromEntries(response.headers), contentType, bodyText }
+      const judged = method === 'HEAD' ? judgeHead(target, reply) : judgeReply(operation, method, reply)
+      const violations = [...judged, ...checkWire({ method, status, headers: reply.headers, bytes })]
       onExchange({
         operation,
         method,
@@ -77,23 +79,35 @@ export function createConformingFetch(
     if (response.body && contentType?.startsWith('text/event-stream'))
       return new Response(watch(response.body, finish), response)
     const bytes = await response.arrayBuffer()
-    finish(contentType?.startsWith('application/octet-stream') ? '' : new TextDecoder().decode(bytes))
+    finish(new Uint8Array(bytes))
     return new Response(BODILESS.has(response.status) ? null : bytes, response)
   }
 }
 
-/** The same stream; its text goes to `finish` when it has ended. */
-function watch(body: ReadableStream<Uint8Array>, finish: (text: string) => void): ReadableStream<Uint8Array> {
-  const decoder = new TextDecoder()
-  let text = ''
+function judgeReply(operation: Operation | null, method: string, reply: Reply): Violation[] {
+  if (operation && !UNDECLARED_STATUSES.includes(reply.status)) return validateResponse(operation, reply)
+  // What is not in the contract is only judged when it is refused; CORS, for one, answers OPTIONS.
+  const isOther = method === 'OPTIONS' && reply.status < FIRST_ERROR
+  return isOther ? [] : validateErrorBody(operations[0]!.components, reply.bodyText)
+}
+
+function judgeHead({ pathname }: URL, reply: Reply): Violation[] {
+  const found = match('GET', pathname)
+  const isDeclared = found && !UNDECLARED_STATUSES.includes(reply.status)
+  return isDeclared ? validateHead(found.operation, reply) : []
+}
+
+/** The same stream; its bytes go to `finish` when it has ended. */
+function watch(body: ReadableStream<Uint8Array>, finish: (bytes: Uint8Array) => void): ReadableStream<Uint8Array> {
+  const pieces: Uint8Array[] = []
   return body.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
-        text += decoder.decode(chunk, { stream: true })
+        pieces.push(chunk.slice())
         controller.enqueue(chunk)
       },
       flush() {
-        finish(text + decoder.decode())
+        finish(Buffer.concat(pieces))
       },
     }),
   )

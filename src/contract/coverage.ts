@@ -1,6 +1,9 @@
 /** Which operations and declared statuses were exercised, and what went against the contract. */
 import type { Operation } from '../spec/document.ts'
 import type { Exchange } from './conforming-fetch.ts'
+import { redact } from './redact.ts'
+import { type Severity, severityOf } from './severity.ts'
+import type { Profile } from './target.ts'
 
 export interface Finding {
   /** `<operationId>/<rule>`. */
@@ -9,6 +12,8 @@ export interface Finding {
   message: string
   pointer: string
   instancePath: string
+  /** warn: by the profile, the rule does not bind the deployment. */
+  severity: Exclude<Severity, 'none'>
 }
 
 export interface CoverageReport {
@@ -21,7 +26,7 @@ export interface Coverage extends CoverageReport {
   record(exchange: Exchange): void
 }
 
-export function createCoverage(): Coverage {
+export function createCoverage(profile: Profile = 'full'): Coverage {
   const counts: CoverageReport['counts'] = {}
   const findings: Finding[] = []
   return {
@@ -34,8 +39,11 @@ export function createCoverage(): Coverage {
         counts[name] = ofOperation
         ofOperation[status] = (ofOperation[status] ?? 0) + 1
       }
-      for (const { rule, message, pointer, instancePath } of violations) {
-        findings.push({ check: `${name}/${rule}`, status, message, pointer, instancePath })
+      for (const violation of violations) {
+        const severity = severityOf(violation, profile)
+        if (severity === 'none') continue
+        const { rule, message, pointer, instancePath } = violation
+        findings.push({ check: `${name}/${rule}`, status, message: redact(message), pointer, instancePath, severity })
       }
     },
   }

@@ -1,7 +1,11 @@
 /** Runs one check and gives the verdict on it, with the exchanges that led there. */
-import { AsyncLocalStorage } from 'node:async_hooks'
-import { type Check, type Level, NEEDS, type Need, SkipError } from './check.ts'
-import type { Exchange } from './conforming-fetch.ts'
+import { type Check, type Level, NEEDS, type Need, SkipError, WarnError } from './check.ts'
+import type { KeptExchange } from './kept-exchange.ts'
+import { redact } from './redact.ts'
+import { createRecord, type RunningCheck, runRecorded } from './running-check.ts'
+import { toProfile } from './severity.ts'
+import { withSpecLines } from './spec-line.ts'
+import type { Profile } from './target.ts'
 
 /**
  * pass: it holds. fail: it does not, and must. warn: it does not, and should. skip: it could not be judged, for the reason given.
@@ -16,58 +20,109 @@ export interface CheckResult {
   verdict: Verdict
   /** What is wrong, or why it was skipped; null for a pass. */
   message: string | null
-  /** The last ones, at most KEPT_EXCHANGES. */
-  exchanges: Exchange[]
+  /** What an assertion wanted and what it found, as text; null where it was none. */
+  expected: string | null
+  seen: string | null
+  /** Of a check in the file of expected failures: the reason, '' without one. */
+  expectedFailure?: string
+  /** The last ones; none of a pass. */
+  exchanges: KeptExchange[]
   requests: number
+  /** It sent something that may change the deployment. */
+  writes: boolean
   milliseconds: number
 }
 
-/** Exchanges that a result keeps: the last ones before a failure tell most. */
-const KEPT_EXCHANGES = 5
-
-interface Record {
-  exchanges: Exchange[]
-  requests: number
-}
-
-const current = new AsyncLocalStorage<Record>()
-
-/** Attributes an exchange to the check that is running. */
-export function recordExchange(exchange: Exchange): void {
-  const record = current.getStore()
-  if (!record) return
-  record.requests++
-  record.exchanges.push(exchange)
-  if (record.exchanges.length > KEPT_EXCHANGES) record.exchanges.shift()
-}
-
 /** Never throws. `isMet` tells whether the deployment and the command line offer what a check needs. */
-export async function runCheck(check: Check, isMet: (need: Need) => boolean): Promise<CheckResult> {
-  const { id, source, level } = check
-  const record: Record = { exchanges: [], requests: 0 }
+export async function runCheck(
+  check: Check,
+  isMet: (need: Need) => boolean,
+  profile: Profile = 'full',
+): Promise<CheckResult> {
+  const { id, source } = check
+  const { level, disabled } = toProfile(check, profile)
+  const record = createRecord()
   const start = performance.now()
-  const end = (verdict: Verdict, message: string | null): CheckResult => ({
+  const end = (verdict: Verdict, message: string | null, error?: unknown): CheckResult => ({
+    id,
+    source,
+    level,
+    verdict,
+    message: message === null ? null : redact(withSpecLines(message)),
+    ...toComparison(error),
+    exchanges: verdict === 'pass' ? [] : record.exchanges,
+    requests: record.requests,
+    writes: record.writes,
+    milliseconds: Math.round(performance.now() - start),
+  })
+  if (disabled !== null) return end('disabled', disabled)
+  const missing = check.needs.find(need => !isMet(need))
+  if (missing) return end('skip', NEEDS[missing])
+  const limit = createTimeLimit(check.timeoutMs, record)
+  try {
+    await Promise.race([runRecorded(record, check.run), limit.reached])
+    return record.skip === null ? end('pass', null) : end('skip', record.skip)
+  } catch (error) {
+    if (record.skip !== null) return end('skip', record.skip)
+    if (error instanceof SkipError) return end('skip', error.message)
+    const message = error instanceof Error ? error.message : String(error)
+    return end(level === 'MUST' && !(error instanceof WarnError) ? 'fail' : 'warn', message, error)
+  } finally {
+    limit.clear()
+  }
+}
+
+/** The result of a check that was not run. */
+export function toUnrun({ id, source, level }: Check, verdict: 'skip' | 'disabled', message: string): CheckResult {
+  return {
     id,
     source,
     level,
     verdict,
     message,
-    ...record,
-    milliseconds: Math.round(performance.now() - start),
+    expected: null,
+    seen: null,
+    exchanges: [],
+    requests: 0,
+    writes: false,
+    milliseconds: 0,
+  }
+}
+
+/** Rejects when the time is over; what the suite waits on purpose comes on top. */
+function createTimeLimit(milliseconds: number, record: RunningCheck): { reached: Promise<never>; clear(): void } {
+  let timer: NodeJS.Timeout
+  let granted = milliseconds
+  const reached = new Promise<never>((_, reject) => {
+    const onTime = () => {
+      const more = milliseconds + record.waitedMs - granted
+      granted += more
+      if (more > 0) timer = setTimeout(onTime, more)
+      else reject(new Error(`It took longer than ${milliseconds} ms`))
+    }
+    timer = setTimeout(onTime, milliseconds)
   })
-  const missing = check.needs.find(need => !isMet(need))
-  if (missing) return end('skip', NEEDS[missing])
-  let timer: NodeJS.Timeout | undefined
+  return { reached, clear: () => clearTimeout(timer) }
+}
+
+/** Of either side of a comparison, in characters. */
+const KEPT_COMPARISON = 2000
+
+function toComparison(error: unknown): Pick<CheckResult, 'expected' | 'seen'> {
+  if (!(error instanceof Error) || !('expected' in error && 'actual' in error)) return { expected: null, seen: null }
+  return { expected: toText(error.expected), seen: toText(error.actual) }
+}
+
+function toText(value: unknown): string {
+  const redacted = redact(typeof value === 'string' ? value : toJson(value))
+  return redacted.length > KEPT_COMPARISON ? `${redacted.slice(0, KEPT_COMPARISON)}…` : redacted
+}
+
+function toJson(value: unknown): string {
   try {
-    const timeout = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`It took longer than ${check.timeoutMs} ms`)), check.timeoutMs)
-    })
-    await Promise.race([current.run(record, check.run), timeout])
-    return end('pass', null)
-  } catch (error) {
-    if (error instanceof SkipError) return end('skip', error.message)
-    return end(level === 'MUST' ? 'fail' : 'warn', error instanceof Error ? error.message : String(error))
-  } finally {
-    clearTimeout(timer)
+    return JSON.stringify(value, null, 1) ?? String(value)
+  } catch {
+    // A circle, or a number beyond JSON.
+    return String(value)
   }
 }

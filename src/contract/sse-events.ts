@@ -67,6 +67,27 @@ export function createSseParser(): SseParser {
   }
 }
 
+export interface SseByteParser {
+  /** The events that these bytes complete. */
+  push(bytes: Uint8Array): SseEvent[]
+  end(): ReturnType<SseParser['end']>
+}
+
+/** The same from bytes cut anywhere, also within a character. What is not UTF-8 becomes U+FFFD, as the standard has it. */
+export function createSseByteParser(): SseByteParser {
+  const parser = createSseParser()
+  // The parser drops the byte order mark itself, once.
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  return {
+    push: bytes => parser.push(decoder.decode(bytes, { stream: true })),
+    end() {
+      const events = parser.push(decoder.decode())
+      const end = parser.end()
+      return { events: [...events, ...end.events], rest: end.rest }
+    },
+  }
+}
+
 /** All events of a whole stream, and what is left after the last one. */
 export function parseSse(text: string): { events: SseEvent[]; rest: string } {
   const parser = createSseParser()

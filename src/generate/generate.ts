@@ -5,6 +5,7 @@ import { bundleSpec, toDocumentText } from './bundle.ts'
 import { toClient } from './client.ts'
 import { packageRoot } from './package-paths.ts'
 import { runScript } from './run-script.ts'
+import { toSpecLines, toSpecLinesText } from './spec-lines.ts'
 import { checkTinyChat } from './tiny-chat/check.ts'
 import { toTypes } from './types.ts'
 
@@ -15,6 +16,7 @@ export const toGeneratedFiles = async (root: string): Promise<Record<string, str
     'generated/openapi.json': toDocumentText(document),
     'generated/schema.d.ts': await toTypes(document),
     'generated/client.ts': toClient(document),
+    'generated/spec-lines.json': toSpecLinesText(await toSpecLines(root, document)),
   }
 }
 

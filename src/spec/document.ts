@@ -82,7 +82,10 @@ const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'tr
 /** Where the bundled document stands, for those who serve it as it is. */
 export const documentPath = join(packageRoot, 'generated', 'openapi.json')
 
-export const operations: readonly Operation[] = toOperations(readDocument(documentPath))
+/** For those who follow a JSON pointer into it, as pointer.ts does. */
+export const contractDocument: Node = readDocument(documentPath)
+
+export const operations: readonly Operation[] = toOperations(contractDocument)
 
 const byId = new Map(operations.map(operation => [operation.operationId, operation]))
 

@@ -86,13 +86,26 @@ describe('a reply', () => {
   ])('with %s is a violation at its place', (_, body, found) => expect(judge(body)).toEqual(found))
 
   it('names the part of the contract that is broken', () => {
-    const [violation] = validateResponse(operation, {
-      status: 200,
-      headers: { 'x-count': '1' },
-      contentType: 'application/json',
-      bodyText: '{}',
-    })
-    expect(violation!.pointer).toBe('/paths/~1x/get/responses/200/content/application~1json/schema')
+    const at = '/paths/~1x/get/responses/200/content/application~1json/schema'
+    const pointerOf = (body: unknown) =>
+      validateResponse(operation, {
+        status: 200,
+        headers: { 'x-count': '1' },
+        contentType: 'application/json',
+        bodyText: JSON.stringify(body),
+      })[0]
+    expect(pointerOf({})).toMatchObject({ pointer: `${at}/required`, missing: 'base' })
+    expect(pointerOf({ ...good, extra: 1 })).toMatchObject({ pointer: at, undeclared: 'extra' })
+    expect(pointerOf({ ...good, base: { id: 'x' } })!.pointer).toBe(
+      `${at}/properties/base/allOf/0/properties/id/format`,
+    )
+    expect(pointerOf({ ...good, list: [null, { type: 'part', n: 'x' }] })!.pointer).toBe(
+      `${at}/properties/list/items/oneOf/0/properties/n/type`,
+    )
+  })
+
+  it('of another status of success has its body judged as well', () => {
+    expect(judge({ ...good, free: undefined }, { status: 201 })).toEqual(['status-declared', 'schema'])
   })
 
   it('in bytes is taken as it is', () => expect(judge('\u0000', { type: 'application/octet-stream' })).toEqual([]))

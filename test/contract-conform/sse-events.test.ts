@@ -1,7 +1,7 @@
 import { createParser } from 'eventsource-parser'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createSseParser, parseSse } from '../../src/contract/sse-events.ts'
+import { createSseByteParser, createSseParser, parseSse } from '../../src/contract/sse-events.ts'
 
 /** What a widely used parser makes of the same text. */
 function secondOpinion(text: string): { type: string; data: string }[] {
@@ -83,5 +83,27 @@ describe('server-sent events', () => {
       { type: 'x', data: '1' },
       { type: 'message', data: '2' },
     ])
+  })
+
+  it('are the same wherever the bytes are cut, also within a character and within a line end', () => {
+    const text = '\uFEFF: Zürich\r\n\r\ndata: {"t":"🚂 é"}\r\ndata:東京\r\n\r\nevent: x\rdata: 2\r\rdata: [DONE]\n\n'
+    const bytes = new TextEncoder().encode(text)
+    const expected = parseSse(text)
+    expect(expected.events.map(({ data }) => data)).toEqual(['{"t":"🚂 é"}\n東京', '2', '[DONE]'])
+    const cutAt = (...cuts: number[]) => {
+      const parser = createSseByteParser()
+      const bounds = [0, ...cuts, bytes.length]
+      const events = bounds.slice(1).flatMap((end, index) => parser.push(bytes.subarray(bounds[index], end)))
+      const end = parser.end()
+      return { events: [...events, ...end.events], rest: end.rest }
+    }
+    for (let first = 0; first <= bytes.length; first++)
+      for (let second = first; second <= bytes.length; second++) expect(cutAt(first, second)).toEqual(expected)
+  })
+
+  it('show bytes that are not UTF-8 as the standard has it', () => {
+    const parser = createSseByteParser()
+    const events = parser.push(new Uint8Array([...new TextEncoder().encode('data: '), 0xff, 0x0a, 0x0a]))
+    expect(events.map(({ data }) => data)).toEqual(['\uFFFD'])
   })
 })

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { check, checkEach, section } from '../../src/contract/check.ts'
+import { fieldSource } from './chat-sources.ts'
 import { streamChat } from './chat-stream.ts'
 import { client, runId, target } from './setup.ts'
 
@@ -8,26 +9,29 @@ const GREEDY = { temperature: 0, max_completion_tokens: 12, return_token_ids: tr
 /** Long enough that a text which may not end repeats itself. */
 const LONG = { temperature: 0, max_completion_tokens: 40, ignore_eos: true, return_token_ids: true }
 
-section('What the fields of a chat do, which a mock does not compute', { needs: ['memory'] }, () => {
+const toFormSource = (_: string, form: object) => ({ source: fieldSource(Object.keys(form)[0]!) })
+const toSource = (field: string) => ({ source: fieldSource(field) })
+
+section('What the fields of a chat do, which a mock does not compute', { needs: ['memory'], home: false }, () => {
   const base = { model: target.baseModel, messages }
   const complete = (more: object) => client.ok('createChatCompletion', { body: { ...base, ...more } })
   const first = async (more: object) => (await complete(more)).choices[0]!
   const textOf = async (more: object) => (await first(more)).message.content!
   const idsOf = async (more: object) => (await first(more)).token_ids!
 
-  check('createChatCompletion/adds-logit-bias', async () => {
+  check('createChatCompletion/adds-logit-bias', { source: fieldSource('logit_bias') }, async () => {
     const [, other] = await idsOf(GREEDY)
     const ids = await idsOf({ ...LONG, max_completion_tokens: 3, logit_bias: { [other!]: 100 } })
     expect(ids).toEqual([other, other, other])
   })
 
-  check('createChatCompletion/draws-only-allowed-tokens', async () => {
+  check('createChatCompletion/draws-only-allowed-tokens', { source: fieldSource('allowed_token_ids') }, async () => {
     const allowed = (await idsOf(GREEDY)).slice(0, 2)
     const ids = await idsOf({ ...LONG, temperature: 2, seed: 1, allowed_token_ids: allowed })
     expect(ids.filter(id => !allowed.includes(id))).toEqual([])
   })
 
-  check('createChatCompletion/keeps-bad-words-out', async () => {
+  check('createChatCompletion/keeps-bad-words-out', { source: fieldSource('bad_words') }, async () => {
     const plain = await first({ ...GREEDY, logprobs: true })
     const [word] = plain.logprobs!.content!
     const without = await first({ ...GREEDY, bad_words: [word!.token] })
@@ -38,7 +42,7 @@ section('What the fields of a chat do, which a mock does not compute', { needs: 
     ['presence_penalty', -2, 2],
     ['frequency_penalty', -2, 2],
     ['repetition_penalty', 0.5, 2],
-  ])('createChatCompletion/applies-the-%s', async (field, liked, disliked) => {
+  ])('createChatCompletion/applies-the-%s', toSource, async (field, liked, disliked) => {
     const distinct = async (value: number) => {
       const { choices } = await complete({ ...LONG, temperature: 1.5, seed: 1, n: 4, [field]: value })
       return choices.reduce((sum, { token_ids }) => sum + new Set(token_ids).size, 0)
@@ -46,7 +50,7 @@ section('What the fields of a chat do, which a mock does not compute', { needs: 
     expect(await distinct(disliked)).toBeGreaterThan(await distinct(liked))
   })
 
-  check('createChatCompletion/ends-at-a-stop-token', async () => {
+  check('createChatCompletion/ends-at-a-stop-token', { source: fieldSource('stop_token_ids') }, async () => {
     const ids = await idsOf(GREEDY)
     const stop = ids[1]!
     const choice = await first({ ...GREEDY, stop_token_ids: [stop] })
@@ -54,37 +58,49 @@ section('What the fields of a chat do, which a mock does not compute', { needs: 
     expect(choice.token_ids).toEqual(ids.slice(0, ids.indexOf(stop) + 1))
   })
 
-  check('createChatCompletion/keeps-the-stop-text-when-asked', async () => {
-    const whole = await textOf(GREEDY)
-    const stop = whole.slice(1, 3)
-    const content = await textOf({ ...GREEDY, stop, include_stop_str_in_output: true })
-    expect(content).toBe(whole.slice(0, whole.indexOf(stop) + stop.length))
-  })
+  check(
+    'createChatCompletion/keeps-the-stop-text-when-asked',
+    { source: fieldSource('include_stop_str_in_output') },
+    async () => {
+      const whole = await textOf(GREEDY)
+      const stop = whole.slice(1, 3)
+      const content = await textOf({ ...GREEDY, stop, include_stop_str_in_output: true })
+      expect(content).toBe(whole.slice(0, whole.indexOf(stop) + stop.length))
+    },
+  )
 
-  check('createChatCompletion/goes-on-after-the-end-of-turn-and-before-enough-tokens', async () => {
-    const on = await complete(LONG)
-    expect(on.usage!.completion_tokens).toBe(40)
-    expect(on.choices[0]!.finish_reason).toBe('length')
-    const least = { temperature: 0, max_completion_tokens: 30, min_tokens: 30 }
-    expect((await complete(least)).usage!.completion_tokens).toBe(30)
-  })
+  check(
+    'createChatCompletion/goes-on-after-the-end-of-turn-and-before-enough-tokens',
+    { source: fieldSource('ignore_eos') },
+    async () => {
+      const on = await complete(LONG)
+      expect(on.usage!.completion_tokens).toBe(40)
+      expect(on.choices[0]!.finish_reason).toBe('length')
+      const least = { temperature: 0, max_completion_tokens: 30, min_tokens: 30 }
+      expect((await complete(least)).usage!.completion_tokens).toBe(30)
+    },
+  )
 
-  check('createChatCompletion/ends-a-repetition', async () => {
+  check('createChatCompletion/ends-a-repetition', { source: fieldSource('repetition_detection') }, async () => {
     const [only] = await idsOf(GREEDY)
     const repetition_detection = { max_pattern_size: 2, min_pattern_size: 1, min_count: 4 }
     const choice = await first({ ...LONG, allowed_token_ids: [only], repetition_detection })
     expect(choice).toMatchObject({ finish_reason: 'repetition', stop_reason: null, token_ids: Array(4).fill(only) })
   })
 
-  check('createChatCompletion/shows-special-tokens-when-asked', async () => {
-    const hidden = await textOf(LONG)
-    const shown = await textOf({ ...LONG, skip_special_tokens: false, spaces_between_special_tokens: false })
-    const apart = await textOf({ ...LONG, skip_special_tokens: false })
-    expect(shown.length).toBeGreaterThan(hidden.length)
-    expect(apart.length).toBeGreaterThan(shown.length)
-  })
+  check(
+    'createChatCompletion/shows-special-tokens-when-asked',
+    { source: fieldSource('skip_special_tokens') },
+    async () => {
+      const hidden = await textOf(LONG)
+      const shown = await textOf({ ...LONG, skip_special_tokens: false, spaces_between_special_tokens: false })
+      const apart = await textOf({ ...LONG, skip_special_tokens: false })
+      expect(shown.length).toBeGreaterThan(hidden.length)
+      expect(apart.length).toBeGreaterThan(shown.length)
+    },
+  )
 
-  check('createChatCompletion/searches-beams', async () => {
+  check('createChatCompletion/searches-beams', { source: fieldSource('use_beam_search') }, async () => {
     const { choices } = await complete({ ...GREEDY, n: 3, use_beam_search: true, length_penalty: 0, logprobs: true })
     expect(choices.map(choice => choice.index)).toEqual([0, 1, 2])
     expect(new Set(choices.map(choice => String(choice.token_ids))).size).toBe(3)
@@ -92,7 +108,7 @@ section('What the fields of a chat do, which a mock does not compute', { needs: 
     expect(scores).toEqual(scores.toSorted((one, other) => other - one))
   })
 
-  check('createChatCompletion/repeats-a-seed-whatever-else-runs', async () => {
+  check('createChatCompletion/repeats-a-seed-whatever-else-runs', { source: fieldSource('seed') }, async () => {
     const seeded = { temperature: 1.5, max_completion_tokens: 16, n: 2, seed: 11 }
     const alone = (await complete(seeded)).choices
     const others = Array.from({ length: 6 }, (_, seed) => complete({ ...seeded, n: 1, seed }))
@@ -124,7 +140,7 @@ section('What the fields of a chat do, which a mock does not compute', { needs: 
     ['regex', { structured_outputs: { regex: '[ab]{3}-\\d{2}' } }, /^[ab]{3}-\d{2}$/],
     ['choice', { structured_outputs: { choice: ['left', 'right'] } }, /^(left|right)$/],
     ['grammar', { structured_outputs: { grammar: 'root ::= "<" ("p" | "q") ">"' } }, /^<[pq]>$/],
-  ])('createChatCompletion/follows-a-form-%s', async (_, form, pattern) => {
+  ])('createChatCompletion/follows-a-form-%s', toFormSource, async (_, form, pattern) => {
     const body = { temperature: 1, seed: 5, max_completion_tokens: 400, ...form }
     const choice = await first(body)
     const content = choice.message.content!
@@ -134,7 +150,7 @@ section('What the fields of a chat do, which a mock does not compute', { needs: 
     expect((await streamChat({ ...base, ...body })).texts).toEqual([content])
   })
 
-  check('createChatCompletion/reports-logprobs-of-the-prompt', async () => {
+  check('createChatCompletion/reports-logprobs-of-the-prompt', { source: fieldSource('prompt_logprobs') }, async () => {
     const { prompt_logprobs, prompt_token_ids } = await complete({ ...GREEDY, prompt_logprobs: 2 })
     expect(prompt_logprobs).toHaveLength(prompt_token_ids!.length)
     expect(prompt_logprobs![0]).toBeNull()
@@ -147,12 +163,16 @@ section('What the fields of a chat do, which a mock does not compute', { needs: 
     expect((await complete(GREEDY)).prompt_logprobs).toBeNull()
   })
 
-  check('createChatCompletion/writes-tokens-as-ids', async () => {
-    const { logprobs, token_ids } = await first({ ...GREEDY, logprobs: true, return_tokens_as_token_ids: true })
-    expect(logprobs!.content!.map(({ token }) => token)).toEqual(token_ids!.map(id => `token_id:${id}`))
-  })
+  check(
+    'createChatCompletion/writes-tokens-as-ids',
+    { source: fieldSource('return_tokens_as_token_ids') },
+    async () => {
+      const { logprobs, token_ids } = await first({ ...GREEDY, logprobs: true, return_tokens_as_token_ids: true })
+      expect(logprobs!.content!.map(({ token }) => token)).toEqual(token_ids!.map(id => `token_id:${id}`))
+    },
+  )
 
-  check('createChatCompletion/continues-and-echoes-the-last-message', async () => {
+  check('createChatCompletion/continues-and-echoes-the-last-message', { source: fieldSource('echo') }, async () => {
     const open = [...messages, { role: 'assistant', content: 'Hel' }]
     const going = { ...GREEDY, messages: open, continue_final_message: true }
     const [plain, echoed] = [await first(going), await complete({ ...going, echo: true })]
@@ -166,52 +186,72 @@ section('What the fields of a chat do, which a mock does not compute', { needs: 
     expect(chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('')).toBe(`Hel${plain.message.content}`)
   })
 
-  check('createChatCompletion/answers-in-the-role-of-the-last-message-without-a-generation-prompt', async () => {
-    expect((await first({ ...GREEDY, add_generation_prompt: false })).message.role).toBe('user')
-  })
+  check(
+    'createChatCompletion/answers-in-the-role-of-the-last-message-without-a-generation-prompt',
+    { source: fieldSource('add_generation_prompt') },
+    async () => {
+      expect((await first({ ...GREEDY, add_generation_prompt: false })).message.role).toBe('user')
+    },
+  )
 
-  check('createChatCompletion/truncates-the-prompt-at-its-beginning', async () => {
-    const whole = (await complete(GREEDY)).prompt_token_ids!
-    const { prompt_token_ids, usage } = await complete({ ...GREEDY, truncate_prompt_tokens: 4 })
-    expect(prompt_token_ids).toEqual(whole.slice(-4))
-    expect(usage!.prompt_tokens).toBe(4)
-    const long = [{ role: 'user', content: 'hello '.repeat(20_000) }]
-    const fitted = await complete({ ...GREEDY, messages: long, truncate_prompt_tokens: -1, return_token_ids: false })
-    expect(fitted.choices).toHaveLength(1)
-  })
+  check(
+    'createChatCompletion/truncates-the-prompt-at-its-beginning',
+    { source: fieldSource('truncate_prompt_tokens') },
+    async () => {
+      const whole = (await complete(GREEDY)).prompt_token_ids!
+      const { prompt_token_ids, usage } = await complete({ ...GREEDY, truncate_prompt_tokens: 4 })
+      expect(prompt_token_ids).toEqual(whole.slice(-4))
+      expect(usage!.prompt_tokens).toBe(4)
+      const long = [{ role: 'user', content: 'hello '.repeat(20_000) }]
+      const fitted = await complete({ ...GREEDY, messages: long, truncate_prompt_tokens: -1, return_token_ids: false })
+      expect(fitted.choices).toHaveLength(1)
+    },
+  )
 
-  check('createChatCompletion/takes-its-id-from-the-request', async () => {
+  check('createChatCompletion/takes-its-id-from-the-request', { source: fieldSource('request_id') }, async () => {
     expect((await complete({ ...GREEDY, request_id: `${runId}-a` })).id).toBe(`chatcmpl-${runId}-a`)
     const headers = { 'x-request-id': `${runId}-b` }
     const body = { ...base, ...GREEDY, request_id: `${runId}-a` }
     expect((await client.ok('createChatCompletion', { body, headers })).id).toBe(`chatcmpl-${runId}-b`)
   })
 
-  check('createChatCompletion/shares-no-cached-prompt-with-a-new-salt', async () => {
-    const { usage } = await complete({ ...GREEDY, cache_salt: `${runId}-salt` })
-    expect(usage!.prompt_tokens_details?.cached_tokens ?? 0).toBe(0)
-  })
+  check(
+    'createChatCompletion/shares-no-cached-prompt-with-a-new-salt',
+    { source: fieldSource('cache_salt') },
+    async () => {
+      const { usage } = await complete({ ...GREEDY, cache_salt: `${runId}-salt` })
+      expect(usage!.prompt_tokens_details?.cached_tokens ?? 0).toBe(0)
+    },
+  )
 
-  check('createChatCompletion/hides-tokens-with-the-reasoning', async () => {
-    const choice = await first({ ...GREEDY, logprobs: true, include_reasoning: false })
-    expect(choice).toMatchObject({ logprobs: null, token_ids: null, message: { reasoning: null } })
-    expect(choice.message.content).toBe(await textOf(GREEDY))
-  })
+  check(
+    'createChatCompletion/hides-tokens-with-the-reasoning',
+    { source: fieldSource('include_reasoning') },
+    async () => {
+      const choice = await first({ ...GREEDY, logprobs: true, include_reasoning: false })
+      expect(choice).toMatchObject({ logprobs: null, token_ids: null, message: { reasoning: null } })
+      expect(choice.message.content).toBe(await textOf(GREEDY))
+    },
+  )
 
-  check('createChatCompletion/takes-every-variant-of-a-message-and-what-it-answered-itself', async () => {
-    const call = { id: 'call_1', type: 'function', function: { name: 'add', arguments: '{"a":1}' } }
-    const answer = await first(GREEDY)
-    const history = [
-      { role: 'developer', content: 'Be brief.' },
-      ...messages,
-      { role: 'assistant', content: null, tool_calls: [call] },
-      { role: 'tool', content: [{ type: 'text', text: '3' }], tool_call_id: 'call_1' },
-      answer,
-      { role: 'user', content: ['again', { type: 'refusal', refusal: 'no' }], name: 'ada' },
-    ]
-    const tools = [{ type: 'function', function: { name: 'add', parameters: { type: 'object' } } }]
-    const { usage } = await complete({ ...GREEDY, messages: history, tools, parallel_tool_calls: false })
-    const without = await complete({ ...GREEDY, messages: history })
-    expect(usage!.prompt_tokens).toBeGreaterThan(without.usage!.prompt_tokens!)
-  })
+  check(
+    'createChatCompletion/takes-every-variant-of-a-message-and-what-it-answered-itself',
+    { source: fieldSource('messages') },
+    async () => {
+      const call = { id: 'call_1', type: 'function', function: { name: 'add', arguments: '{"a":1}' } }
+      const answer = await first(GREEDY)
+      const history = [
+        { role: 'developer', content: 'Be brief.' },
+        ...messages,
+        { role: 'assistant', content: null, tool_calls: [call] },
+        { role: 'tool', content: [{ type: 'text', text: '3' }], tool_call_id: 'call_1' },
+        answer,
+        { role: 'user', content: ['again', { type: 'refusal', refusal: 'no' }], name: 'ada' },
+      ]
+      const tools = [{ type: 'function', function: { name: 'add', parameters: { type: 'object' } } }]
+      const { usage } = await complete({ ...GREEDY, messages: history, tools, parallel_tool_calls: false })
+      const without = await complete({ ...GREEDY, messages: history })
+      expect(usage!.prompt_tokens).toBeGreaterThan(without.usage!.prompt_tokens!)
+    },
+  )
 })

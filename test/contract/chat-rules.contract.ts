@@ -1,12 +1,15 @@
 import { expect } from 'vitest'
 import { checkEach, section } from '../../src/contract/check.ts'
+import { fieldSource } from './chat-sources.ts'
 import { client, target } from './setup.ts'
 
 const messages = [{ role: 'user', content: 'Say hello.' }]
 /** No vocabulary is as large. */
 const NO_TOKEN = 2_000_000_000
 
-section('Chat requests that break a rule, which a mock does not know', { needs: ['memory'] }, () => {
+const toSource = (_: string, __: object, place: string) => ({ source: fieldSource(place.split('.')[0]!) })
+
+section('Chat requests that break a rule, which a mock does not know', { needs: ['memory'], home: false }, () => {
   const refuse = (more: object) =>
     client.refused('createChatCompletion', 422, { body: { model: target.baseModel, messages, ...more } })
 
@@ -86,7 +89,7 @@ section('Chat requests that break a rule, which a mock does not know', { needs: 
     ['a-least-beyond-the-context', { min_tokens: 100_000_000 }, 'min_tokens'],
     ['a-truncation-beyond-the-context', { truncate_prompt_tokens: 100_000_000 }, 'truncate_prompt_tokens'],
     ['a-prompt-truncated-to-nothing', { truncate_prompt_tokens: 0 }, 'truncate_prompt_tokens'],
-  ])('createChatCompletion/refuses-%s', async (_, more, place) => {
+  ])('createChatCompletion/refuses-%s', toSource, async (_, more, place) => {
     const refusal = await refuse(more)
     const places = (refusal.detail as { loc: string[] }[]).map(({ loc }) => loc.join('.'))
     const wanted = `body.${place}`

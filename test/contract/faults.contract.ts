@@ -51,7 +51,7 @@ section(
     }
 
     async function expectRetryAfter(client: ContractClient, id: OperationId, status: number): Promise<void> {
-      const answer = await client.call(id, goodRequest(id))
+      const answer = await client.call(id, { ...goodRequest(id), impatient: true })
       expect(answer.status, id).toBe(status)
       expect(Number(answer.headers.get('retry-after')), id).toBeGreaterThan(0)
     }
@@ -126,7 +126,7 @@ section(
 
     check('getSystemCheck/answers-503-and-names-the-part-that-failed', async () => {
       const client = await clientOf({ parts: { inference: failingEngine([], new Error('broken')) } })
-      const { status, body } = await client.call('getSystemCheck')
+      const { status, body } = await client.call('getSystemCheck', { impatient: true })
       expect(status).toBe(503)
       expect(body).toMatchObject({ api: true, engine: { success: false }, database: { success: true } })
     })

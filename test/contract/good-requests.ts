@@ -1,8 +1,9 @@
 /**
- * One well-formed request for each operation. They name things that do not exist, so that sending one changes as little as can be:
+ * Requests that change nothing, for checks that send one to every operation. First, one well-formed request for each operation. They name things that do not exist, so that sending one changes as little as can be:
  * what matters is that validation has nothing against it.
  */
 import type { CallOptions, OperationId } from '../../src/contract/client.ts'
+import { operationById } from '../../src/spec/document.ts'
 import { foreignTeam, home, project, runId, target, toForm, unknownId } from './setup.ts'
 
 const message = { role: 'user', content: 'hello' }
@@ -16,26 +17,29 @@ const choice = {
 const group = {
   trajectories: [{ messages_and_choices: [message, choice], reward: 1, metrics: { length: 2 }, metadata: { seed: 1 } }],
 }
-const chat = {
-  messages: [message],
-  model: `${runId}-no-model`,
-  temperature: 1,
-  max_completion_tokens: 5,
-  top_p: 0.9,
-  seed: 1,
-  n: 1,
+/** Of a model that does not exist, in this run. */
+function toChat() {
+  return {
+    messages: [message],
+    model: `${runId}-no-model`,
+    temperature: 1,
+    max_completion_tokens: 5,
+    top_p: 0.9,
+    seed: 1,
+    n: 1,
+  }
 }
 
 export function goodRequest(id: OperationId): CallOptions {
-  const entity = home.entity
+  const entity = home.entity || 'default'
   const artifact = { entity, project, name: `${runId}-nothing` }
   const version = { ...artifact, version: 'v0' }
   const scorers = { entity, project }
   const requests: Record<OperationId, CallOptions> = {
     getHealth: {},
     getSystemCheck: {},
-    createChatCompletion: { body: chat },
-    createChatCompletionSlash: { body: chat },
+    createChatCompletion: { body: toChat() },
+    createChatCompletionSlash: { body: toChat() },
     listInferenceModels: {},
     listRouterModels: {},
     listModels: { query: { limit: 1 } },
@@ -83,4 +87,49 @@ export function goodRequest(id: OperationId): CallOptions {
     getScorer: { path: { ...scorers, object_id: `${runId}-nothing`, digest: 'abc' } },
   }
   return requests[id]
+}
+
+/** Requests that are answered with 200 and still change nothing: the model that is there already, and chats, which only count. */
+function successfulRequests(): Partial<Record<OperationId, CallOptions>> {
+  const model = { path: { model_id: home.id } }
+  return {
+    createChatCompletion: {
+      body: { ...toChat(), model: target.baseModel, messages: [{ ...message, content: 'Say hello.' }] },
+    },
+    createModel: {
+      body: {
+        ...{ entity: home.entity || 'default', project: home.project, name: home.name },
+        ...{ base_model: home.base_model || target.baseModel, return_existing: true },
+      },
+    },
+    getModel: model,
+    listCheckpoints: model,
+  }
+}
+
+/** A request that may be sent again and again, best one that succeeds; null where none is harmless. */
+export function quietRequest(id: OperationId): CallOptions | null {
+  return successfulRequests()[id] ?? (isHarmless(id) ? goodRequest(id) : null)
+}
+
+/** Writes whose good request names what does not exist, in the body or by name. */
+const HARMLESS_WRITES: ReadonlySet<OperationId> = new Set<OperationId>([
+  'createChatCompletion',
+  'createChatCompletionSlash',
+  'createModel',
+  'createRlTrainingJob',
+  'createSftTrainingJob',
+  'deleteArtifactVersion',
+  'addArtifactAlias',
+  'deleteArtifactAlias',
+  'deleteScorer',
+])
+
+/** Whether the good request, or one that is accepted as well, changes nothing: it reads, or names by an id what does not exist. */
+export function isHarmless(id: OperationId): boolean {
+  const { method, parameters } = operationById(id)
+  const namesById = parameters.some(
+    ({ in: place, schema }) => place === 'path' && typeof schema === 'object' && schema.format === 'uuid',
+  )
+  return method === 'GET' || (namesById && method !== 'PATCH') || HARMLESS_WRITES.has(id)
 }

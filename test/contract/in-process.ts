@@ -7,7 +7,7 @@ import { createApp } from '../../src/app.ts'
 import type { Settings } from '../../src/config.ts'
 import { readSettings } from '../../src/config.ts'
 import type { Service } from '../../src/context.ts'
-import type { Target } from '../../src/contract/target.ts'
+import { NOTHING_GIVEN, type Target } from '../../src/contract/target.ts'
 import { closeService, createService, ensureFirstKey } from '../../src/service.ts'
 import type { Handlers } from '../../src/spec/handler.ts'
 import { addKey } from '../../src/storage/keys.ts'
@@ -66,6 +66,13 @@ export async function startInProcess(): Promise<InProcess> {
       baseModel: 'tiny-chat',
       isMock: false,
       jobTimeoutMs: JOB_TIMEOUT_MS,
+      profile: 'full',
+      project: null,
+      isReadOnly: false,
+      given: NOTHING_GIVEN,
+      mayTrain: true,
+      mayRetry: true,
+      receiver: { publicUrl: null, port: 0 },
     },
     service,
     openFront,

@@ -8,7 +8,7 @@ const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f
 section('Models, which a mock does not keep', { needs: ['memory'] }, () => {
   const create = (more: object) => ({ body: { project, name: home.name, base_model: target.baseModel, ...more } })
 
-  check('createModel/fills-in-the-team-of-the-key', () => {
+  check('createModel/fills-in-the-team-of-the-key', { needs: ['writes'] }, () => {
     expect(home).toMatchObject({ project, name: `${runId}-home`, base_model: target.baseModel })
     expect(home.entity).not.toBe('')
     expect(home.id).toMatch(UUID_V7)
@@ -49,7 +49,7 @@ section('Models, which a mock does not keep', { needs: ['memory'] }, () => {
     expect(backwards.filter(id => made.includes(id))).toEqual(made.toReversed())
   })
 
-  check('listCheckpoints/starts-with-step-0', async () => {
+  check('listCheckpoints/starts-with-step-0', { needs: ['writes'] }, async () => {
     const { data } = await client.ok('listCheckpoints', { path: { model_id: home.id } })
     expect(data).toMatchObject([{ step: 0, metrics: {} }])
     expect(data[0]!.artifact).toMatch(new RegExp(`^[a-z-]+:///${home.entity}/${project}/${home.name}:step0$`))

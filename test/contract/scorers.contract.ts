@@ -1,17 +1,15 @@
 import { expect } from 'vitest'
 import { check, section } from '../../src/contract/check.ts'
 import { checkPages } from './pages.ts'
-import { client, foreignTeam, home, onCleanup, runId, target } from './setup.ts'
+import { client, foreignTeam, home, project, runId, target } from './setup.ts'
 
 section('Scorers, which a mock does not keep', { needs: ['memory'] }, () => {
-  const space = (project = runId) => ({ entity: home.entity, project })
+  const space = (inside = project) => ({ entity: home.entity, project: inside })
   const named = (name: string) => ({ ...space(), object_id: `${runId}-${name}` })
 
-  async function createScorer(name: string, content: object = {}, project = runId) {
+  async function createScorer(name: string, content: object = {}, inside = project) {
     const object_id = `${runId}-${name}`
-    const scorer = await client.ok('createScorer', { path: space(project), body: { object_id, ...content } })
-    onCleanup(() => client.call('deleteScorer', { path: { ...space(project), object_id } }))
-    return scorer
+    return client.ok('createScorer', { path: space(inside), body: { object_id, ...content } })
   }
 
   const remove = (name: string, query: Record<string, string | string[]> = {}, body?: string[]) =>
@@ -101,7 +99,7 @@ section('Scorers, which a mock does not keep', { needs: ['memory'] }, () => {
     expect(second.id).not.toBe(first.id)
   })
 
-  check('listScorers/follows-the-laws-of-pages', async () => {
+  check('listScorers/follows-the-laws-of-pages', { needs: ['own-project'] }, async () => {
     for (let index = 0; index < 5; index++) await createScorer('listed', { index }, `${runId}-list`)
     await checkPages('listScorers', { path: space(`${runId}-list`) }, 5)
     await client.ok('deleteScorer', { path: { ...space(`${runId}-list`), object_id: `${runId}-listed` } })

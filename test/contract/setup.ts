@@ -1,9 +1,18 @@
 /** What every scenario shares: the deployment, the client that judges each exchange, and what was made on it so far. */
 import { randomBytes } from 'node:crypto'
-import type { CallOptions, ContractClient, OperationId, Success } from '../../src/contract/client.ts'
+import type { Check, Need } from '../../src/contract/check.ts'
+import type { ContractClient, Success } from '../../src/contract/client.ts'
 import { createContractClient } from '../../src/contract/client.ts'
 import type { Coverage } from '../../src/contract/coverage.ts'
 import { createCoverage } from '../../src/contract/coverage.ts'
+import { findTraces } from '../../src/contract/creations.ts'
+import type { Journal } from '../../src/contract/journal.ts'
+import { createJournal } from '../../src/contract/journal.ts'
+import { createJournalingFetch } from '../../src/contract/journaling-fetch.ts'
+import type { LimitOptions, Limits } from '../../src/contract/limits.ts'
+import { createLimits, NO_LIMITS } from '../../src/contract/limits.ts'
+import { CANNOT_BE_DELETED } from '../../src/contract/run-report.ts'
+import { createPlainClient, takeAway } from '../../src/contract/take-away.ts'
 import type { Target } from '../../src/contract/target.ts'
 import type { InProcess } from './in-process.ts'
 
@@ -12,6 +21,9 @@ export let inProcess: InProcess | null = null
 export let target: Target
 export let coverage: Coverage
 export let client: ContractClient
+/** What the client sends through: for requests that are beyond it, so that they keep to what the run may do. */
+export let send: typeof fetch
+export let limits: Limits
 
 /** Part of the name of everything that a run makes, so that leftovers can be told. */
 export let runId: string
@@ -20,35 +32,87 @@ export let project: string
 export let foreignTeam: string
 export const unknownId = '01990c5e-0000-7000-8000-000000000000'
 
+let journal: Journal
+
+export interface RunOptions extends LimitOptions {
+  /** Where what the run makes is written down, for the case of a crash; null: nowhere. */
+  journalFolder: string | null
+}
+
 /** Says what is judged from now on. Sections read what is exported here only when their checks are collected, or later. */
-export function configure(given: Target | InProcess): void {
+export function configure(given: Target | InProcess, options: Partial<RunOptions> = {}): void {
   inProcess = 'openFront' in given ? given : null
   target = 'openFront' in given ? given.target : given
-  coverage = createCoverage()
-  client = createContractClient(target, coverage)
   runId = `contract-${Date.now().toString(36)}-${randomBytes(3).toString('hex')}`
-  project = runId
+  project = target.project?.project ?? runId
   foreignTeam = `${runId}-no-team`
+  coverage = createCoverage(target.profile)
+  limits = createLimits({ ...NO_LIMITS, isReadOnly: target.isReadOnly, ...options })
+  journal = createJournal(options.journalFolder ?? null, runId, target)
+  send = target.isMock ? limits.fetch : createJournalingFetch(limits.fetch, journal, target)
+  client = createContractClient(target, coverage, send)
+  home = { ...NO_HOME, entity: target.project?.entity ?? '', project, name: `${runId}-home` }
+  homeTrouble = null
   cleanups.length = 0
 }
 
 /** The model that scenarios share, made before the first of them. Its entity is the team of the key. */
 export let home: Success<'createModel'>
 
+/** Where no check uses it, it is not made. */
+const NO_HOME = { id: unknownId, base_model: '', created_at: '' } as Success<'createModel'>
+
+let homeTrouble: string | null = null
 let artifactScheme = 'artifact'
 
 const cleanups: (() => Promise<unknown>)[] = []
 
-/** To be run at the end, the last one first. */
+/** For what the journal does not know of: to be run at the end, the last one first. */
 export function onCleanup(cleanup: () => Promise<unknown>): void {
   cleanups.push(cleanup)
 }
 
-export async function prepare(): Promise<void> {
-  home = await createModel('home')
-  const { data } = await client.ok('listCheckpoints', { path: { model_id: home.id } })
-  artifactScheme = data[0]?.artifact.split(':')[0] ?? artifactScheme
-  for (const { id, ...options } of leavings(home.entity)) onCleanup(() => client.call(id, options))
+/** Makes what the checks share and use. Where that fails, those that use it fail. Never throws. */
+export async function prepare(checks?: readonly Check[]): Promise<void> {
+  if (checks && !checks.some(({ usesHome }) => usesHome)) return
+  try {
+    const { modelId } = target.given
+    home = modelId ? await client.ok('getModel', { path: { model_id: modelId } }) : await createModel('home')
+    const { data } = await client.ok('listCheckpoints', { path: { model_id: home.id } })
+    artifactScheme = data[0]?.artifact.split(':')[0] ?? artifactScheme
+  } catch (error) {
+    homeTrouble = (error as Error).message
+  }
+}
+
+/** The check as it is to be run here: what it needs of what was prepared is added. */
+export function withPrepared(check: Check): Check {
+  if (!check.usesHome) return check
+  const needs: Need[] = target.isReadOnly ? [...check.needs, 'home'] : [...check.needs]
+  const run = async () => {
+    if (homeTrouble !== null) throw new Error(`The model that it uses could not be had: ${homeTrouble}`)
+    await check.run()
+  }
+  return { ...check, needs, run }
+}
+
+/** What the deployment and the command line offer. */
+export function isMet(need: Need, isEverything = true): boolean {
+  const met: Record<Need, boolean> = {
+    memory: !target.isMock,
+    'second-key': target.secondApiKey !== null,
+    training: target.mayTrain,
+    retries: target.mayRetry,
+    receiver: target.receiver !== null,
+    'team-admin': true,
+    inside: inProcess !== null,
+    writes: !target.isReadOnly,
+    home: !target.isReadOnly || target.given.modelId !== null,
+    job: target.given.trainingJobId !== null || (target.mayTrain && !target.isReadOnly),
+    'own-project': target.project === null,
+    everything: isEverything && isWhole(),
+  }
+  return met[need]
 }
 
 /** What to send as `model` in a chat, in the scheme of this deployment: the latest checkpoint, or the one that the suffix names. */
@@ -59,42 +123,37 @@ export function uriOf(
   return `${artifactScheme}:///${entity}/${project}/${name}${suffix}`
 }
 
-/** What the good requests of every operation leave behind. */
-function leavings(entity: string): ({ id: OperationId } & CallOptions)[] {
-  return [
-    { id: 'deleteScorer', path: { entity, project, object_id: `${runId}-good` } },
-    { id: 'deleteArtifactVersion', path: { entity, project, name: `${runId}-nothing`, version: 'v0' } },
-  ]
+/** Deletes what the run made. What was not deleted, and the kinds of what cannot be, for the report. Never throws. */
+export async function takeAllAway(): Promise<string[]> {
+  limits.lift()
+  const left: string[] = []
+  for (const cleanup of cleanups.reverse())
+    await cleanup().catch(error => left.push(error instanceof Error ? error.message : String(error)))
+  if (!target.isMock) left.push(...(await takeAway(journal, createPlainClient(target, send), target)))
+  if (left.length === 0) journal.remove()
+  const traces = target.isMock ? [] : findTraces(coverage.counts)
+  return [...left, ...traces.map(trace => CANNOT_BE_DELETED + trace)]
 }
 
-/** What was not deleted, for the report. */
+/** The same, and the end of a service in this process. */
 export async function cleanUp(): Promise<string[]> {
-  const left: string[] = []
-  for (const cleanup of cleanups.reverse()) await cleanup().catch(error => left.push(String(error)))
-  if (!target.isMock && home) left.push(...(await findLeft()))
+  const left = await takeAllAway()
   await inProcess?.close()
   return left
 }
 
-async function findLeft(): Promise<string[]> {
-  const query = { limit: 100, order: 'desc' }
-  const { data: models } = await client.ok('listModels', { query })
-  const { data: scorers } = await client.ok('listScorers', { path: { entity: home.entity, project }, query })
-  return [
-    ...models.filter(model => model.project === project).map(model => `model ${model.name}`),
-    ...scorers.map(scorer => `scorer ${scorer.object_id}`),
-  ]
+/** Whether the command line lets everything be exercised. */
+function isWhole(): boolean {
+  const { mayTrain, mayRetry, isReadOnly, project, receiver } = target
+  return mayTrain && mayRetry && !isReadOnly && project === null && receiver !== null
 }
 
+/** Deleted at the end, as is everything that the client makes. */
 export async function createModel(name: string): Promise<Success<'createModel'>> {
-  const model = await client.ok('createModel', {
-    body: { project, name: `${runId}-${name}`, base_model: target.baseModel },
+  const entity = target.project ? { entity: target.project.entity } : {}
+  return client.ok('createModel', {
+    body: { project, name: `${runId}-${name}`, base_model: target.baseModel, ...entity },
   })
-  onCleanup(async () => {
-    const { status } = await client.call('deleteModel', { path: { model_id: model.id } })
-    if (status !== 200 && status !== 404) throw new Error(`The model ${model.name} was not deleted: ${status}`)
-  })
-  return model
 }
 
 export interface Upload {
@@ -109,10 +168,7 @@ export function toForm({ files, version }: Upload): FormData {
   return form
 }
 
-/** An artifact version that is deleted at the end, where it can be. */
 export async function createArtifact(name: string, upload: Upload): Promise<Success<'createArtifactVersion'>> {
   const path = { entity: home.entity, project, name: `${runId}-${name}` }
-  const version = await client.ok('createArtifactVersion', { path, form: toForm(upload) })
-  onCleanup(() => client.call('deleteArtifactVersion', { path: { ...path, version: version.version } }))
-  return version
+  return client.ok('createArtifactVersion', { path, form: toForm(upload) })
 }

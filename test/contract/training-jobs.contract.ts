@@ -9,7 +9,7 @@ const job = (id: string) => ({ path: { training_job_id: id } })
 section('Training jobs one by one, which a mock does not run', { needs: ['memory'] }, () => {
   const LIMIT = 2 * target.jobTimeoutMs
   section('creating', {}, () => {
-    check('createRlTrainingJob/is-safe-to-repeat-with-a-key', { timeout: LIMIT }, async () => {
+    check('createRlTrainingJob/is-safe-to-repeat-with-a-key', { timeout: LIMIT, needs: ['training'] }, async () => {
       const model = await createModel('idempotent')
       const headers = { 'idempotency-key': `${runId}-rl` }
       const body = { model_id: model.id, trajectory_groups: [] }
@@ -30,7 +30,7 @@ section('Training jobs one by one, which a mock does not run', { needs: ['memory
       expect((await client.ok('createRlTrainingJob', { headers, body })).id, 'also when the job has ended').toBe(ids[0])
     })
 
-    check('createSftTrainingJob/is-safe-to-repeat-with-a-key', { timeout: LIMIT }, async () => {
+    check('createSftTrainingJob/is-safe-to-repeat-with-a-key', { timeout: LIMIT, needs: ['training'] }, async () => {
       const model = await createModel('idempotent-sft')
       const data = await createArtifact('idempotent', {
         files: { 'train.jsonl': toJsonLines(conversations(1)) },
@@ -81,7 +81,7 @@ section('Training jobs one by one, which a mock does not run', { needs: ['memory
       for (const { loc } of refusal.detail as { loc: string[] }[]) expect(loc.slice(0, place.length)).toEqual(place)
     })
 
-    check('createRlTrainingJob/takes-every-key-of-its-config', { timeout: LIMIT }, async () => {
+    check('createRlTrainingJob/takes-every-key-of-its-config', { timeout: LIMIT, needs: ['training'] }, async () => {
       const model = await createModel('config')
       const group = await rollOut(uriOf(model), 'Say no.', 3)
       const experimental_config = {
@@ -102,7 +102,7 @@ section('Training jobs one by one, which a mock does not run', { needs: ['memory
       expect(await waitForJob(id)).toMatchObject({ status: 'COMPLETED' })
     })
 
-    check('createRlTrainingJob/takes-a-large-body', { timeout: LIMIT }, async () => {
+    check('createRlTrainingJob/takes-a-large-body', { timeout: LIMIT, needs: ['training'] }, async () => {
       const model = await createModel('large')
       const trajectory = { messages_and_choices: [{ role: 'user', content: 'x'.repeat(1000) }], reward: 1 }
       const groups = (count: number) => Array.from({ length: count }, () => ({ trajectories: [trajectory] }))
@@ -121,7 +121,7 @@ section('Training jobs one by one, which a mock does not run', { needs: ['memory
   })
 
   section('reading and ending', {}, () => {
-    check('listTrainingJobs/follows-the-laws-of-pages', { timeout: LIMIT }, async () => {
+    check('listTrainingJobs/follows-the-laws-of-pages', { timeout: LIMIT, needs: ['training'] }, async () => {
       const model = await createModel('jobs')
       const body = { model_id: model.id, trajectory_groups: [] }
       const ids: string[] = []
@@ -131,7 +131,7 @@ section('Training jobs one by one, which a mock does not run', { needs: ['memory
       await checkPages('listCheckpoints', { path: { model_id: model.id } }, 5)
     })
 
-    check('cancelTrainingJob/stops-a-job', { timeout: LIMIT }, async () => {
+    check('cancelTrainingJob/stops-a-job', { timeout: LIMIT, needs: ['training'] }, async () => {
       const model = await createModel('cancelled')
       const data = await createArtifact('long', {
         files: { 'train.jsonl': toJsonLines(conversations(400)) },
@@ -152,7 +152,7 @@ section('Training jobs one by one, which a mock does not run', { needs: ['memory
     check('training-jobs/unknown-are-404-everywhere', { source: '/info/description#Errors' }, async () => {
       const ids = ['getTrainingJob', 'listTrainingJobEvents', 'cancelTrainingJob'] as const
       for (const id of ids) await client.refused(id, 404, job(unknownId))
-      if (!target.secondApiKey) return
+      if (!target.secondApiKey || !target.mayTrain) return
       const { id: own } = await client.ok('createRlTrainingJob', { body: { model_id: home.id, trajectory_groups: [] } })
       const as = { bearer: target.secondApiKey }
       for (const id of ids) await client.refused(id, 404, { ...job(own), as })

@@ -1,14 +1,14 @@
 import { expect } from 'vitest'
-import { check, section } from '../../src/contract/check.ts'
+import { check, SkipError, section } from '../../src/contract/check.ts'
 import type { Success } from '../../src/contract/client.ts'
 import { client, createArtifact, createModel, home, project, runId, target, unknownId, uriOf } from './setup.ts'
 import { checkpointSteps, conversations, followJob, rollOut, toJsonLines, waitForJob } from './training-data.ts'
 
 const job = (id: string) => ({ path: { training_job_id: id } })
 
-section('Training jobs, which a mock does not run', { needs: ['memory'] }, () => {
+section('Training jobs, which a mock does not run', { needs: ['memory', 'training'] }, () => {
   const LIMIT = 2 * target.jobTimeoutMs
-  section('a reinforcement-learning job from end to end', {}, () => {
+  section('a reinforcement-learning job from end to end', { flow: true }, () => {
     let model: Success<'createModel'>
     let id: string
     const uri = () => uriOf(model)
@@ -130,7 +130,7 @@ section('Training jobs, which a mock does not run', { needs: ['memory'] }, () =>
     })
   })
 
-  section('a fine-tuning job from end to end', {}, () => {
+  section('a fine-tuning job from end to end', { flow: true }, () => {
     let model: Success<'createModel'>
     let data: Success<'createArtifactVersion'>
     const config = { batch_size: 4, learning_rate: [0.002, 0.001] }
@@ -181,6 +181,7 @@ section('Training jobs, which a mock does not run', { needs: ['memory'] }, () =>
     })
 
     check('createSftTrainingJob/refuses-an-artifact-that-is-not-there', async () => {
+      if (data === undefined) throw new SkipError('no artifact could be made')
       for (const url of [data.uri.replace(':v0', ':v9'), uriOf({ ...home, name: `${runId}-none` }, ':v0')]) {
         await client.refused('createSftTrainingJob', 400, { body: { model_id: model.id, training_data_url: url } })
       }

@@ -10,7 +10,7 @@ type Tokens = { prompt_tokens?: number; completion_tokens?: number } | null | un
 
 const base = { messages: [{ role: 'user', content: 'Say hello.' }], temperature: 1, seed: 5, max_completion_tokens: 6 }
 
-section('Usage, which a mock does not count', { needs: ['memory'] }, () => {
+section('Usage, which a mock does not count', { needs: ['memory', 'own-project'] }, () => {
   const header = (project: string) => ({ 'vendor-project': `${home.entity}/${project}` })
   const readUsage = async (query: Record<string, string>) =>
     (await client.ok('getUsage', { query: { entity: home.entity, limit: 100, ...query } })).data

@@ -21,11 +21,21 @@ describe('generated/', () => {
   test('drifts when one field of the contract changes, and generating mends it', async () => {
     const folder = await copyContract()
     await replaceIn(join(folder, 'spec/schemas/CreateModelRequest.yaml'), '  base_model:\n', '  base_model_name:\n')
-    expect(await checkGenerated(folder)).toEqual(['generated/openapi.json', 'generated/schema.d.ts'])
+    expect(await checkGenerated(folder)).toEqual([
+      'generated/openapi.json',
+      'generated/schema.d.ts',
+      'generated/spec-lines.json',
+    ])
 
     await runGenerate(folder)
     expect(await checkGenerated(folder)).toEqual([])
     expect(await readFile(join(folder, 'generated/schema.d.ts'), 'utf8')).toContain('base_model_name')
+  })
+
+  test('drifts when a line of the contract moves, though no client could notice', async () => {
+    const folder = await copyContract()
+    await replaceIn(join(folder, 'spec/schemas/Model.yaml'), 'type: object\n', '# A model.\ntype: object\n')
+    expect(await checkGenerated(folder)).toEqual(['generated/spec-lines.json'])
   })
 
   test('drifts when a generated file was edited, and when one is missing', async () => {

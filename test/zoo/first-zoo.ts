@@ -1,0 +1,42 @@
+/** The first zoo: written with the suite at hand, from what other tools were measured with and from the contract. */
+import type { Fault } from './fault.ts'
+import { artifactFileFaults } from './first-zoo-artifact-files.ts'
+import { artifactFaults } from './first-zoo-artifacts.ts'
+import { authFaults } from './first-zoo-auth.ts'
+import { bodyFaults } from './first-zoo-bodies.ts'
+import { chatFaults } from './first-zoo-chat.ts'
+import { chatFieldFaults } from './first-zoo-chat-fields.ts'
+import { chatRequestFaults } from './first-zoo-chat-requests.ts'
+import { errorFaults } from './first-zoo-errors.ts'
+import { jobRequestFaults } from './first-zoo-job-requests.ts'
+import { listFaults } from './first-zoo-lists.ts'
+import { modelFaults } from './first-zoo-models.ts'
+import { scorerFaults, usageFaults } from './first-zoo-scorers.ts'
+import { streamContentFaults } from './first-zoo-stream-contents.ts'
+import { streamFaults } from './first-zoo-streams.ts'
+import { teamFaults } from './first-zoo-teams.ts'
+import { trainingFaults } from './first-zoo-training.ts'
+import { validationFaults } from './first-zoo-validation.ts'
+import { webhookFaults } from './first-zoo-webhooks.ts'
+
+export const faults: readonly Fault[] = [
+  ...bodyFaults,
+  ...errorFaults,
+  ...validationFaults,
+  ...authFaults,
+  ...listFaults,
+  ...modelFaults,
+  ...artifactFaults,
+  ...artifactFileFaults,
+  ...scorerFaults,
+  ...usageFaults,
+  ...chatFaults,
+  ...chatRequestFaults,
+  ...chatFieldFaults,
+  ...streamFaults,
+  ...streamContentFaults,
+  ...trainingFaults,
+  ...jobRequestFaults,
+  ...webhookFaults,
+  ...teamFaults,
+]

@@ -1,0 +1,109 @@
+/**
+ * `npm run zoo`: runs the suite on the healthy deployment and on every member of the zoos, and writes the kill matrix.
+ *
+ *   --zoo NAME      first, held-out, mutations or variants; may be repeated. Default: every one
+ *   --only NAME     only the members of these names; may be repeated
+ *   --filter TEXT   only members whose name holds the text
+ *   --fast          stop a run at its first failing check
+ *   --jobs N        processes (2)
+ *   --json FILE     also write what was seen as JSON
+ *   --from FILE     do not run what such a file holds already; may be repeated
+ *
+ * The matrix is only written for whole zoos. Ends with 1 where the healthy deployment or a correct variant fails, or a fault of the first zoo
+ * survives.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { toKillMatrix } from './kill-matrix.ts'
+import { huntAll, type Outcome } from './worker-pool.ts'
+import type { HuntReply, HuntRequest } from './zoo-worker.ts'
+import { hasZoo, loadZoo, type Member, ZOOS, type ZooName } from './zoos.ts'
+
+/** What one run of a zoo saw, by member; '' is the healthy deployment. */
+export interface ZooResult {
+  zoo: ZooName
+  outcomes: Record<string, Outcome>
+}
+
+const MATRIX = join(import.meta.dirname, 'kill-matrix.md')
+const DEFAULT_JOBS = '2'
+
+const { values } = parseArgs({
+  options: {
+    zoo: { type: 'string', multiple: true, default: ZOOS.filter(hasZoo) },
+    only: { type: 'string', multiple: true, default: [] },
+    filter: { type: 'string', default: '' },
+    fast: { type: 'boolean', default: false },
+    jobs: { type: 'string', default: DEFAULT_JOBS },
+    json: { type: 'string' },
+    from: { type: 'string', multiple: true, default: [] },
+  },
+})
+
+const known: ZooResult[] = values.from.flatMap(path => JSON.parse(readFileSync(path, 'utf8')) as ZooResult[])
+const results: ZooResult[] = []
+let isBad = false
+
+for (const zoo of values.zoo.map(toZooName)) {
+  const before = known.find(result => result.zoo === zoo)
+  results.push(before ?? (await runZoo(zoo)))
+}
+if (values.json) writeFileSync(values.json, `${JSON.stringify(results, null, 1)}\n`)
+const isPart = values.only.length > 0 || values.filter !== '' || values.fast
+if (!isPart) {
+  const zoos = await Promise.all(results.map(async result => ({ ...result, members: await loadZoo(result.zoo) })))
+  writeFileSync(MATRIX, toKillMatrix(zoos))
+  process.stdout.write(`Written: ${MATRIX}\n`)
+}
+process.exitCode = isBad ? 1 : 0
+
+async function runZoo(zoo: ZooName): Promise<ZooResult> {
+  const members = (await loadZoo(zoo)).filter(({ name }) => isWanted(name))
+  const request = { zoo, stopsAtKill: values.fast, isWhole: zoo === 'variants' }
+  const healthy: HuntRequest = { ...request, member: null, stopsAtKill: false }
+  const requests = [healthy, ...members.map(({ name }) => ({ ...request, member: name }))]
+  process.stdout.write(`${zoo}: ${members.length} members\n`)
+  const start = performance.now()
+  let ended = 0
+  const outcomes = await huntAll(requests, Number(values.jobs), (one, outcome) => {
+    process.stdout.write(`${String(++ended).padStart(4)} ${one.member ?? 'healthy'}: ${toLine(outcome)}\n`)
+    const isHealthy = one.member === null || zoo === 'variants'
+    if (isHealthy ? !isClean(outcome) : zoo === 'first' && !isKilled(outcome)) isBad = true
+  })
+  const seconds = Math.round((performance.now() - start) / 1000)
+  const killed = outcomes.slice(1).filter(isKilled).length
+  process.stdout.write(`${zoo}: ${killed} of ${members.length} found in ${seconds} s\n`)
+  return {
+    zoo,
+    outcomes: Object.fromEntries(outcomes.map((outcome, place) => [requests[place]!.member ?? '', outcome])),
+  }
+}
+
+function isWanted(name: string): boolean {
+  return (values.only.length === 0 || values.only.includes(name)) && name.includes(values.filter)
+}
+
+function toZooName(name: string): ZooName {
+  const zoo = ZOOS.find(one => one === name)
+  if (!zoo || !hasZoo(zoo)) throw new Error(`There is no zoo ${name}; there are ${ZOOS.filter(hasZoo).join(', ')}`)
+  return zoo
+}
+
+function isClean(outcome: Outcome): outcome is HuntReply {
+  return typeof outcome !== 'string' && outcome.failed.length === 0
+}
+
+export function isKilled(outcome: Outcome): boolean {
+  return typeof outcome === 'string' || outcome.failed.length > 0
+}
+
+function toLine(outcome: Outcome): string {
+  if (typeof outcome === 'string') return outcome
+  const { failed, warned, changes, milliseconds, isWhole, message } = outcome
+  const warnings = warned.length > 0 ? `, ${warned.length} warn` : ''
+  const found = failed.length > 0 ? `${failed.length} failed, first ${failed[0]}: ${message}` : 'nothing failed'
+  return `${found}${warnings} (${changes} changes, ${milliseconds} ms${isWhole ? ', whole' : ''})`
+}
+
+export type { Member }

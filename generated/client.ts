@@ -31,6 +31,9 @@ const plans = {
   listCheckpoints: { id: 'listCheckpoints', method: 'get', route: '/v1/preview/models/{model_id}/checkpoints', path: ['model_id'], query: ['after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
   deleteCheckpoints: { id: 'deleteCheckpoints', method: 'delete', route: '/v1/preview/models/{model_id}/checkpoints', path: ['model_id'], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
   logTrajectories: { id: 'logTrajectories', method: 'post', route: '/v1/preview/models/{model_id}/log', path: ['model_id'], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
+  listTrajectories: { id: 'listTrajectories', method: 'get', route: '/v1/preview/models/{model_id}/trajectories', path: ['model_id'], query: ['split', 'after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  listRuns: { id: 'listRuns', method: 'get', route: '/v1/preview/runs', path: [], query: ['entity', 'project', 'after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  getRunMetrics: { id: 'getRunMetrics', method: 'get', route: '/v1/preview/runs/{run_id}/metrics', path: ['run_id'], query: ['name', 'after_name', 'points'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
   listTrainingJobs: { id: 'listTrainingJobs', method: 'get', route: '/v1/preview/training-jobs', path: [], query: ['model_id', 'status', 'after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
   createRlTrainingJob: { id: 'createRlTrainingJob', method: 'post', route: '/v1/preview/training-jobs', path: [], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
   createSftTrainingJob: { id: 'createSftTrainingJob', method: 'post', route: '/v1/preview/sft-training-jobs', path: [], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
@@ -44,6 +47,10 @@ const plans = {
   getArtifactFile: { id: 'getArtifactFile', method: 'get', route: '/v1/preview/artifacts/{entity}/{project}/{name}/versions/{version}/files/{path}', path: ['entity', 'project', 'name', 'version', 'path'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
   addArtifactAlias: { id: 'addArtifactAlias', method: 'put', route: '/v1/preview/artifacts/{entity}/{project}/{name}/versions/{version}/aliases/{alias}', path: ['entity', 'project', 'name', 'version', 'alias'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
   deleteArtifactAlias: { id: 'deleteArtifactAlias', method: 'delete', route: '/v1/preview/artifacts/{entity}/{project}/{name}/versions/{version}/aliases/{alias}', path: ['entity', 'project', 'name', 'version', 'alias'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  addArtifactTag: { id: 'addArtifactTag', method: 'put', route: '/v1/preview/artifacts/{entity}/{project}/{name}/versions/{version}/tags/{tag}', path: ['entity', 'project', 'name', 'version', 'tag'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  deleteArtifactTag: { id: 'deleteArtifactTag', method: 'delete', route: '/v1/preview/artifacts/{entity}/{project}/{name}/versions/{version}/tags/{tag}', path: ['entity', 'project', 'name', 'version', 'tag'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  listRegistryLinks: { id: 'listRegistryLinks', method: 'get', route: '/v1/preview/registries/{entity}/{registry}/collections/{collection}/links', path: ['entity', 'registry', 'collection'], query: ['after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  createRegistryLink: { id: 'createRegistryLink', method: 'post', route: '/v1/preview/registries/{entity}/{registry}/collections/{collection}/links', path: ['entity', 'registry', 'collection'], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
   getUsage: { id: 'getUsage', method: 'get', route: '/v1/preview/usage', path: [], query: ['entity', 'project', 'model', 'from', 'to', 'after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
   listScorers: { id: 'listScorers', method: 'get', route: '/v2/{entity}/{project}/scorers', path: ['entity', 'project'], query: ['after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
   createScorer: { id: 'createScorer', method: 'post', route: '/v2/{entity}/{project}/scorers', path: ['entity', 'project'], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
@@ -519,8 +526,9 @@ export const createClient = (settings: ClientSettings) => {
     /**
      * Log trajectories.
      *
-     * Keeps trajectories that are not trained on, such as those of a validation set, and puts `reward`, `reward_std_dev`,
-     * `exception_rate` and the means of the trajectories' own metrics on the latest checkpoint, each under `<split>/<name>`.
+     * Keeps trajectories that are not trained on, such as those of a validation set, for listTrajectories, and puts `reward`,
+     * `reward_std_dev`, `exception_rate`, `num_groups`, `num_trajectories` and the means of the trajectories' own metrics on the latest
+     * checkpoint and into the model's run, each under `<split>/<name>`. Of the own metrics, up to 1000 names of up to 200 characters count.
      *
      * POST /v1/preview/models/{model_id}/log
      * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
@@ -534,6 +542,106 @@ export const createClient = (settings: ClientSettings) => {
      */
     logTrajectories: (input: Input<'logTrajectories'>, options?: Options<'logTrajectories'>) =>
       runtime.json<Output<'logTrajectories'>>(plans.logTrajectories, input, options),
+
+    /**
+     * List logged trajectories.
+     *
+     * Gives what logTrajectories kept of a model, an item for each trajectory, in the order in which they were logged. A page ends early where its
+     * trajectories come to 8 MiB; `has_more` tells. What RL jobs were created with is not kept beyond the job and not listed.
+     *
+     * GET /v1/preview/models/{model_id}/trajectories
+     *
+     * @example
+     * await client.listTrajectories({ model_id: '01990c5e-3b6f-7c41-9d35-5a7d1e2f3b40' })
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    listTrajectories: (input: Input<'listTrajectories'>, options?: Options<'listTrajectories'>) =>
+      runtime.json<Output<'listTrajectories'>>(plans.listTrajectories, input, options),
+
+    /**
+     * List logged trajectories.
+     *
+     * Gives what logTrajectories kept of a model, an item for each trajectory, in the order in which they were logged. A page ends early where its
+     * trajectories come to 8 MiB; `has_more` tells. What RL jobs were created with is not kept beyond the job and not listed.
+     *
+     * Gives every item, asking for page after page as the loop goes on; `limit` is the size of a page.
+     *
+     * GET /v1/preview/models/{model_id}/trajectories
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    iterateTrajectories: (input: Input<'listTrajectories'>, options?: Options<'listTrajectories'>) =>
+      runtime.items<Item<'listTrajectories'>>(plans.listTrajectories, input, options),
+
+    /**
+     * List runs.
+     *
+     * Gives the runs of every team that the caller is in, oldest first unless `order` says otherwise. Each model has one
+     * run, which has its name and goes with it.
+     *
+     * GET /v1/preview/runs
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    listRuns: (input: Input<'listRuns'> = {}, options?: Options<'listRuns'>) =>
+      runtime.json<Output<'listRuns'>>(plans.listRuns, input, options),
+
+    /**
+     * List runs.
+     *
+     * Gives the runs of every team that the caller is in, oldest first unless `order` says otherwise. Each model has one
+     * run, which has its name and goes with it.
+     *
+     * Gives every item, asking for page after page as the loop goes on; `limit` is the size of a page.
+     *
+     * GET /v1/preview/runs
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    iterateRuns: (input: Input<'listRuns'> = {}, options?: Options<'listRuns'>) =>
+      runtime.items<Item<'listRuns'>>(plans.listRuns, input, options),
+
+    /**
+     * Get the metrics of a run.
+     *
+     * Gives the values of metrics in the order in which they were written, as a series for each name. Every optimiser step of a training job writes
+     * its values under the names that its event and the checkpoint have, with the step of the checkpoint that the job makes, so a job of several
+     * optimiser steps writes several values for one step; what only the whole job has is written when it ends. logTrajectories writes
+     * `<split>/<name>`, with the step of the latest checkpoint.
+     *
+     * A series of more than `points` values is thinned out evenly: its first and its newest value are always there. At most 100 series come at
+     * once, in alphabetical order; ask for the next ones with `after_name=<last_name>`.
+     *
+     * GET /v1/preview/runs/{run_id}/metrics
+     *
+     * @example
+     * await client.getRunMetrics({ run_id: '01990c5e-3b70-7f02-8e11-9b4c6d5e7f80' })
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    getRunMetrics: (input: Input<'getRunMetrics'>, options?: Options<'getRunMetrics'>) =>
+      runtime.json<Output<'getRunMetrics'>>(plans.getRunMetrics, input, options),
 
     /**
      * List training jobs.
@@ -770,8 +878,9 @@ export const createClient = (settings: ClientSettings) => {
     /**
      * Delete an artifact version.
      *
-     * Deletes the version with its aliases, and the contents that no other version has. `latest` moves to the newest version left, and the number
-     * is never given again. A version that a model has as a checkpoint, or that an unfinished training job reads, is a 400.
+     * Deletes the version with its aliases and its links into registries, and the contents that no other version has. `latest` moves to the
+     * newest version left, and the number is never given again. A version that a model has as a checkpoint, or that an
+     * unfinished training job reads, is a 400.
      *
      * DELETE /v1/preview/artifacts/{entity}/{project}/{name}/versions/{version}
      *
@@ -849,6 +958,109 @@ export const createClient = (settings: ClientSettings) => {
      */
     deleteArtifactAlias: (input: Input<'deleteArtifactAlias'>, options?: Options<'deleteArtifactAlias'>) =>
       runtime.json<Output<'deleteArtifactAlias'>>(plans.deleteArtifactAlias, input, options),
+
+    /**
+     * Add a tag to an artifact version.
+     *
+     * Puts the tag on the version, which may have others, and other versions may have the same. Adding it twice changes nothing.
+     *
+     * PUT /v1/preview/artifacts/{entity}/{project}/{name}/versions/{version}/tags/{tag}
+     *
+     * @example
+     * await client.addArtifactTag({ entity: 'default', project: 'yes-no-maybe', name: 'yes-no-maybe-data', version: 'v0', tag: 'reviewed' })
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    addArtifactTag: (input: Input<'addArtifactTag'>, options?: Options<'addArtifactTag'>) =>
+      runtime.json<Output<'addArtifactTag'>>(plans.addArtifactTag, input, options),
+
+    /**
+     * Delete a tag of an artifact version.
+     *
+     * Takes the tag off the version. A tag that this version does not have is a 404.
+     *
+     * DELETE /v1/preview/artifacts/{entity}/{project}/{name}/versions/{version}/tags/{tag}
+     *
+     * @example
+     * await client.deleteArtifactTag({ entity: 'default', project: 'yes-no-maybe', name: 'yes-no-maybe-data', version: 'v0', tag: 'reviewed' })
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    deleteArtifactTag: (input: Input<'deleteArtifactTag'>, options?: Options<'deleteArtifactTag'>) =>
+      runtime.json<Output<'deleteArtifactTag'>>(plans.deleteArtifactTag, input, options),
+
+    /**
+     * List the links of a registry collection.
+     *
+     * Gives the versions that are linked into the collection, in the order in which they were linked. Registries and
+     * collections exist on first use, so one without links gives an empty page.
+     *
+     * GET /v1/preview/registries/{entity}/{registry}/collections/{collection}/links
+     *
+     * @example
+     * await client.listRegistryLinks({ entity: 'default', registry: 'answers', collection: 'yes-no-maybe' })
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    listRegistryLinks: (input: Input<'listRegistryLinks'>, options?: Options<'listRegistryLinks'>) =>
+      runtime.json<Output<'listRegistryLinks'>>(plans.listRegistryLinks, input, options),
+
+    /**
+     * List the links of a registry collection.
+     *
+     * Gives the versions that are linked into the collection, in the order in which they were linked. Registries and
+     * collections exist on first use, so one without links gives an empty page.
+     *
+     * Gives every item, asking for page after page as the loop goes on; `limit` is the size of a page.
+     *
+     * GET /v1/preview/registries/{entity}/{registry}/collections/{collection}/links
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    iterateRegistryLinks: (input: Input<'listRegistryLinks'>, options?: Options<'listRegistryLinks'>) =>
+      runtime.items<Item<'listRegistryLinks'>>(plans.listRegistryLinks, input, options),
+
+    /**
+     * Create a link to an artifact version in a registry collection.
+     *
+     * Links a version into a collection of a registry, of the artifact's own team or of another: the caller must be in both. Linking the same
+     * version again gives the link that is there.
+     *
+     * A URI of a team that the caller is not in is a 404, one that leads to nothing in a team of the caller a 400, as with createSftTrainingJob.
+     * An alias is looked up once: the link stays with the version that bears it now, and goes when that version is deleted.
+     *
+     * POST /v1/preview/registries/{entity}/{registry}/collections/{collection}/links
+     * @throws {ApiError} 400: The request is well-formed, but what it asks for cannot be done.
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 413: The body is larger than this deployment allows. Nothing was stored.
+     * @throws {ApiError} 415: The body's content type is not the one declared here.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    createRegistryLink: (input: Input<'createRegistryLink'>, options?: Options<'createRegistryLink'>) =>
+      runtime.json<Output<'createRegistryLink'>>(plans.createRegistryLink, input, options),
 
     /**
      * Get usage.

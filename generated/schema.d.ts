@@ -290,10 +290,78 @@ export interface paths {
         put?: never;
         /**
          * Log trajectories
-         * @description Keeps trajectories that are not trained on, such as those of a validation set, and puts `reward`, `reward_std_dev`,
-         *     `exception_rate` and the means of the trajectories' own metrics on the latest checkpoint, each under `<split>/<name>`.
+         * @description Keeps trajectories that are not trained on, such as those of a validation set, for listTrajectories, and puts `reward`,
+         *     `reward_std_dev`, `exception_rate`, `num_groups`, `num_trajectories` and the means of the trajectories' own metrics on the latest
+         *     checkpoint and into the model's run, each under `<split>/<name>`. Of the own metrics, up to 1000 names of up to 200 characters count.
          */
         post: operations["logTrajectories"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/preview/models/{model_id}/trajectories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List logged trajectories
+         * @description Gives what logTrajectories kept of a model, an item for each trajectory, in the order in which they were logged. A page ends early where its
+         *     trajectories come to 8 MiB; `has_more` tells. What RL jobs were created with is not kept beyond the job and not listed.
+         */
+        get: operations["listTrajectories"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/preview/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List runs
+         * @description Gives the runs of every team that the caller is in, oldest first unless `order` says otherwise. Each model has one run, which has its name and goes with it.
+         */
+        get: operations["listRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/preview/runs/{run_id}/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the metrics of a run
+         * @description Gives the values of metrics in the order in which they were written, as a series for each name. Every optimiser step of a training job writes
+         *     its values under the names that its event and the checkpoint have, with the step of the checkpoint that the job makes, so a job of several
+         *     optimiser steps writes several values for one step; what only the whole job has is written when it ends. logTrajectories writes
+         *     `<split>/<name>`, with the step of the latest checkpoint.
+         *
+         *     A series of more than `points` values is thinned out evenly: its first and its newest value are always there. At most 100 series come at
+         *     once, in alphabetical order; ask for the next ones with `after_name=<last_name>`.
+         */
+        get: operations["getRunMetrics"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -454,8 +522,8 @@ export interface paths {
         post?: never;
         /**
          * Delete an artifact version
-         * @description Deletes the version with its aliases, and the contents that no other version has. `latest` moves to the newest version left, and the number
-         *     is never given again. A version that a model has as a checkpoint, or that an unfinished training job reads, is a 400.
+         * @description Deletes the version with its aliases and its links into registries, and the contents that no other version has. `latest` moves to the
+         *     newest version left, and the number is never given again. A version that a model has as a checkpoint, or that an unfinished training job reads, is a 400.
          */
         delete: operations["deleteArtifactVersion"];
         options?: never;
@@ -503,6 +571,58 @@ export interface paths {
          * @description Takes the alias off the version; the version stays. An alias that this version does not have is a 404.
          */
         delete: operations["deleteArtifactAlias"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/preview/artifacts/{entity}/{project}/{name}/versions/{version}/tags/{tag}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Add a tag to an artifact version
+         * @description Puts the tag on the version, which may have others, and other versions may have the same. Adding it twice changes nothing.
+         */
+        put: operations["addArtifactTag"];
+        post?: never;
+        /**
+         * Delete a tag of an artifact version
+         * @description Takes the tag off the version. A tag that this version does not have is a 404.
+         */
+        delete: operations["deleteArtifactTag"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/preview/registries/{entity}/{registry}/collections/{collection}/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the links of a registry collection
+         * @description Gives the versions that are linked into the collection, in the order in which they were linked. Registries and collections exist on first use, so one without links gives an empty page.
+         */
+        get: operations["listRegistryLinks"];
+        put?: never;
+        /**
+         * Create a link to an artifact version in a registry collection
+         * @description Links a version into a collection of a registry, of the artifact's own team or of another: the caller must be in both. Linking the same
+         *     version again gives the link that is there.
+         *
+         *     A URI of a team that the caller is not in is a 404, one that leads to nothing in a team of the caller a 400, as with createSftTrainingJob.
+         *     An alias is looked up once: the link stays with the version that bears it now, and goes when that version is deleted.
+         */
+        post: operations["createRegistryLink"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1801,7 +1921,7 @@ export interface components {
              */
             base_model: string;
             /**
-             * @description Id of the run that holds the model's metrics, or null when there is none.
+             * @description Id of the run that holds the model's metrics, for getRunMetrics; or null when there is none.
              * @example 01990c5e-3b70-7f02-8e11-9b4c6d5e7f80
              */
             run_id: string | null;
@@ -2165,7 +2285,7 @@ export interface components {
              */
             num_trajectories: number;
             /**
-             * @description The means that were computed, by name. Empty when there was no trajectory.
+             * @description The means and counts that were computed, by name. Empty when there was no trajectory.
              * @example {
              *       "val/reward": 0.875
              *     }
@@ -2173,6 +2293,243 @@ export interface components {
             metrics: {
                 [key: string]: number;
             };
+        };
+        /** @description One trajectory as logTrajectories kept it, with the keys that the contract names. */
+        LoggedTrajectory: {
+            /**
+             * Format: uuid
+             * @description Id of the item, for cursors. Those of one call differ in their last digits only.
+             * @example 01990c5e-5a10-7b3d-9c21-4e6f00000000
+             */
+            id: string;
+            /**
+             * @description The split that it was logged with.
+             * @example val
+             */
+            split: string;
+            /**
+             * @description Step of the latest checkpoint when it was logged, or null when the model had none.
+             * @example 3
+             */
+            step: number | null;
+            /**
+             * @description Number of its group in the call, counted from 0.
+             * @example 0
+             */
+            group: number;
+            /** @description The conversation in order. */
+            messages_and_choices: {
+                [key: string]: unknown;
+            }[];
+            /** @description Tools that the model was offered. */
+            tools: {
+                [key: string]: unknown;
+            }[];
+            /** @description Further conversations of the same attempt. */
+            additional_histories: {
+                [key: string]: unknown;
+            }[];
+            /**
+             * @description How good the attempt was.
+             * @example 0.75
+             */
+            reward: number;
+            /**
+             * @description The client's own numbers or booleans about the attempt, by name.
+             * @example {
+             *       "turns": 1
+             *     }
+             */
+            metrics: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description What the client wanted to keep with the attempt.
+             * @example {
+             *       "prompt_id": "respond-quoted-07"
+             *     }
+             */
+            metadata: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description Lines of log of the attempt.
+             * @example [
+             *       "answered maybe"
+             *     ]
+             */
+            logs: unknown[];
+            /**
+             * @description Step of the checkpoint that the attempt began with.
+             * @example 3
+             */
+            initial_policy_version: number | null;
+            /**
+             * @description Step of the checkpoint that the attempt ended with.
+             * @example 3
+             */
+            final_policy_version: number | null;
+            /**
+             * Format: date-time
+             * @description When the attempt began.
+             * @example 2026-11-21T10:15:29.004Z
+             */
+            start_time: string | null;
+            /**
+             * @description Whether it came to more than 8 MiB of JSON in a call of more than 1 MiB (a setting). Its lists, `metrics` and `metadata` were not kept then and are empty.
+             * @example false
+             */
+            is_shortened: boolean;
+            /**
+             * Format: date-time
+             * @description When it was logged.
+             * @example 2026-11-21T10:15:37.102Z
+             */
+            created_at: string;
+        };
+        /** @description One page of logged trajectories. */
+        LoggedTrajectoryList: {
+            /**
+             * @description Always `list`.
+             * @example list
+             * @constant
+             */
+            object: "list";
+            /** @description The trajectories of this page. */
+            data: components["schemas"]["LoggedTrajectory"][];
+            /**
+             * @description Id of the first item, or `""` when the page is empty.
+             * @example 01990c5e-5a10-7b3d-9c21-4e6f00000000
+             */
+            first_id: string;
+            /**
+             * @description Id of the last item, or `""` when the page is empty. Send it as `after` to get the next page.
+             * @example 01990c5e-5a10-7b3d-9c21-4e6f00000000
+             */
+            last_id: string;
+            /**
+             * @description Whether another page follows.
+             * @example false
+             */
+            has_more: boolean;
+        };
+        /** @description The history of a model's metrics. */
+        Run: {
+            /**
+             * Format: uuid
+             * @description Id of the run.
+             * @example 01990c5e-3b70-7f02-8e11-9b4c6d5e7f80
+             */
+            id: string;
+            /**
+             * @description Team that owns the model.
+             * @example default
+             */
+            entity: string;
+            /**
+             * @description Project of the model.
+             * @example yes-no-maybe
+             */
+            project: string;
+            /**
+             * @description Name of the run, which is the model's.
+             * @example yes-no-maybe-001
+             */
+            name: string;
+            /**
+             * @description User who created the model, and so the run.
+             * @example ada
+             */
+            user: string;
+            /**
+             * Format: uuid
+             * @description Id of the model.
+             * @example 01990c5e-3b6f-7c41-9d35-5a7d1e2f3b40
+             */
+            model_id: string;
+            /**
+             * Format: date-time
+             * @description When the run was created.
+             * @example 2026-11-21T10:15:30.127Z
+             */
+            created_at: string;
+        };
+        /** @description One page of runs. */
+        RunList: {
+            /**
+             * @description Always `list`.
+             * @example list
+             * @constant
+             */
+            object: "list";
+            /** @description The runs of this page. */
+            data: components["schemas"]["Run"][];
+            /**
+             * @description Id of the first item, or `""` when the page is empty.
+             * @example 01990c5e-3b70-7f02-8e11-9b4c6d5e7f80
+             */
+            first_id: string;
+            /**
+             * @description Id of the last item, or `""` when the page is empty. Send it as `after` to get the next page.
+             * @example 01990c5e-3b70-7f02-8e11-9b4c6d5e7f80
+             */
+            last_id: string;
+            /**
+             * @description Whether another page follows.
+             * @example false
+             */
+            has_more: boolean;
+        };
+        /** @description One value of a metric. */
+        RunMetricPoint: {
+            /**
+             * @description Step of the checkpoint that the value belongs to.
+             * @example 3
+             */
+            step: number;
+            /**
+             * @description The value.
+             * @example 0.94
+             */
+            value: number;
+            /**
+             * Format: date-time
+             * @description When it was written.
+             * @example 2026-11-21T10:15:37.102Z
+             */
+            time: string;
+        };
+        /** @description Series of a run's metrics. */
+        RunMetrics: {
+            /**
+             * Format: uuid
+             * @description Id of the run.
+             * @example 01990c5e-3b70-7f02-8e11-9b4c6d5e7f80
+             */
+            run_id: string;
+            /** @description For each name the values, oldest first. */
+            metrics: {
+                [key: string]: components["schemas"]["RunMetricPoint"][];
+            };
+            /**
+             * @description For each name how many values there are. Where it is more than the series has, the series was thinned out.
+             * @example {
+             *       "val/reward": 2
+             *     }
+             */
+            num_points: {
+                [key: string]: number;
+            };
+            /**
+             * @description The last of the names, or `""` when there is none. Send it as `after_name` to get the next ones.
+             * @example val/reward
+             */
+            last_name: string;
+            /**
+             * @description Whether the run has more metrics than these.
+             * @example false
+             */
+            has_more: boolean;
         };
         /**
          * @description Status of a training job: `QUEUED` until a worker claims it, `RUNNING` while one works on it (also while another one
@@ -2733,6 +3090,86 @@ export interface components {
          * @example trajectories.jsonl
          */
         ArtifactFilePath: string;
+        /** @description An artifact version in a collection of a registry. */
+        RegistryLink: {
+            /**
+             * Format: uuid
+             * @description Id of the link.
+             * @example 01990c5e-90d4-7a60-be75-a182cd4f3059
+             */
+            id: string;
+            /**
+             * @description Team that owns the registry.
+             * @example default
+             */
+            entity: string;
+            /**
+             * @description Name of the registry.
+             * @example answers
+             */
+            registry: string;
+            /**
+             * @description Name of the collection.
+             * @example yes-no-maybe
+             */
+            collection: string;
+            /**
+             * @description URI of the very version that was linked, of whichever team. Reading it takes membership of that team.
+             * @example artifact:///default/yes-no-maybe/yes-no-maybe-data:v0
+             */
+            artifact: string;
+            /**
+             * Format: uuid
+             * @description Id of that version.
+             * @example 01990c5e-60a1-7d3c-8b42-7e5f9a1c0d26
+             */
+            version_id: string;
+            /**
+             * @description User who linked it.
+             * @example ada
+             */
+            created_by: string;
+            /**
+             * Format: date-time
+             * @description When it was linked.
+             * @example 2026-11-21T10:15:42.300Z
+             */
+            created_at: string;
+        };
+        /** @description One page of links. */
+        RegistryLinkList: {
+            /**
+             * @description Always `list`.
+             * @example list
+             * @constant
+             */
+            object: "list";
+            /** @description The links of this page. */
+            data: components["schemas"]["RegistryLink"][];
+            /**
+             * @description Id of the first item, or `""` when the page is empty.
+             * @example 01990c5e-90d4-7a60-be75-a182cd4f3059
+             */
+            first_id: string;
+            /**
+             * @description Id of the last item, or `""` when the page is empty. Send it as `after` to get the next page.
+             * @example 01990c5e-90d4-7a60-be75-a182cd4f3059
+             */
+            last_id: string;
+            /**
+             * @description Whether another page follows.
+             * @example false
+             */
+            has_more: boolean;
+        };
+        /** @description A version to link into a collection. */
+        CreateRegistryLinkRequest: {
+            /**
+             * @description URI of the version, `<scheme>:///<entity>/<project>/<name>:<version or alias>`. Without a version it is the latest.
+             * @example artifact:///default/yes-no-maybe/yes-no-maybe-001:step3
+             */
+            artifact: string;
+        };
         /** @description What one API key used of one model for one project on one day. */
         UsageLine: {
             /**
@@ -3059,6 +3496,20 @@ export interface components {
         Order: "asc" | "desc";
         /** @description Id of the model, as createModel gave it. */
         ModelId: string;
+        /** @description Gives only the trajectories of this split. One without trajectories gives an empty page. */
+        SplitFilter: string;
+        /** @description Gives only what counts for this team. One that the caller is not in is a 403, whether or not it exists. */
+        EntityFilter: components["schemas"]["ResourceName"];
+        /** @description Gives only the runs of the project of this name, in whichever team. One without runs gives an empty page. */
+        RunProjectFilter: components["schemas"]["ResourceName"];
+        /** @description Id of the run, as listRuns and the `run_id` of the model give it. */
+        RunId: string;
+        /** @description Gives only the metric of this name. One that the run does not have gives no series. */
+        MetricName: string;
+        /** @description Gives only metrics whose names come after this one, the `last_name` of the reply before. */
+        AfterName: string;
+        /** @description Most values to give of each metric, 2 to 1000. The default is 500. */
+        Points: number;
         /** @description Gives only the jobs of this model. An id that names no model of the caller gives an empty page. */
         ModelIdFilter: string;
         /** @description Gives only the jobs that are in this status now. */
@@ -3081,8 +3532,12 @@ export interface components {
         Range: string;
         /** @description The alias. Within an artifact it names at most one version. */
         ArtifactAlias: components["schemas"]["ArtifactAlias"];
-        /** @description Gives only what counts for this team. One that the caller is not in is a 403, whether or not it exists. */
-        EntityFilter: components["schemas"]["ResourceName"];
+        /** @description The tag. */
+        ArtifactTag: components["schemas"]["ArtifactTag"];
+        /** @description Name of the registry, within the team. */
+        Registry: components["schemas"]["ResourceName"];
+        /** @description Name of the collection, within the registry. */
+        Collection: components["schemas"]["ResourceName"];
         /** @description Gives only what counts for the project of this name, in whichever team. One without usage gives an empty page. */
         ProjectFilter: string;
         /** @description Gives only the usage of this model, named as in a chat completion, by its id or by any form of its URI. The version in a URI is not looked at, and a model without usage gives an empty page. */
@@ -3202,6 +3657,12 @@ export type Trajectory = components['schemas']['Trajectory'];
 export type TrajectoryGroup = components['schemas']['TrajectoryGroup'];
 export type LogTrajectoriesRequest = components['schemas']['LogTrajectoriesRequest'];
 export type LoggedTrajectories = components['schemas']['LoggedTrajectories'];
+export type LoggedTrajectory = components['schemas']['LoggedTrajectory'];
+export type LoggedTrajectoryList = components['schemas']['LoggedTrajectoryList'];
+export type Run = components['schemas']['Run'];
+export type RunList = components['schemas']['RunList'];
+export type RunMetricPoint = components['schemas']['RunMetricPoint'];
+export type RunMetrics = components['schemas']['RunMetrics'];
 export type TrainingJobStatus = components['schemas']['TrainingJobStatus'];
 export type TrainingJob = components['schemas']['TrainingJob'];
 export type TrainingJobList = components['schemas']['TrainingJobList'];
@@ -3221,6 +3682,9 @@ export type NewArtifactVersion = components['schemas']['NewArtifactVersion'];
 export type CreateArtifactVersionRequest = components['schemas']['CreateArtifactVersionRequest'];
 export type DeletedArtifactVersion = components['schemas']['DeletedArtifactVersion'];
 export type ArtifactFilePath = components['schemas']['ArtifactFilePath'];
+export type RegistryLink = components['schemas']['RegistryLink'];
+export type RegistryLinkList = components['schemas']['RegistryLinkList'];
+export type CreateRegistryLinkRequest = components['schemas']['CreateRegistryLinkRequest'];
 export type UsageLine = components['schemas']['UsageLine'];
 export type UsageList = components['schemas']['UsageList'];
 export type ScorerDigest = components['schemas']['ScorerDigest'];
@@ -3248,6 +3712,13 @@ export type ParameterAfter = components['parameters']['After'];
 export type ParameterLimit = components['parameters']['Limit'];
 export type ParameterOrder = components['parameters']['Order'];
 export type ParameterModelId = components['parameters']['ModelId'];
+export type ParameterSplitFilter = components['parameters']['SplitFilter'];
+export type ParameterEntityFilter = components['parameters']['EntityFilter'];
+export type ParameterRunProjectFilter = components['parameters']['RunProjectFilter'];
+export type ParameterRunId = components['parameters']['RunId'];
+export type ParameterMetricName = components['parameters']['MetricName'];
+export type ParameterAfterName = components['parameters']['AfterName'];
+export type ParameterPoints = components['parameters']['Points'];
 export type ParameterModelIdFilter = components['parameters']['ModelIdFilter'];
 export type ParameterStatusFilter = components['parameters']['StatusFilter'];
 export type ParameterIdempotencyKey = components['parameters']['IdempotencyKey'];
@@ -3259,7 +3730,9 @@ export type ParameterArtifactVersion = components['parameters']['ArtifactVersion
 export type ParameterArtifactFilePath = components['parameters']['ArtifactFilePath'];
 export type ParameterRange = components['parameters']['Range'];
 export type ParameterArtifactAlias = components['parameters']['ArtifactAlias'];
-export type ParameterEntityFilter = components['parameters']['EntityFilter'];
+export type ParameterArtifactTag = components['parameters']['ArtifactTag'];
+export type ParameterRegistry = components['parameters']['Registry'];
+export type ParameterCollection = components['parameters']['Collection'];
 export type ParameterProjectFilter = components['parameters']['ProjectFilter'];
 export type ParameterModelFilter = components['parameters']['ModelFilter'];
 export type ParameterFromDay = components['parameters']['FromDay'];
@@ -3690,6 +4163,120 @@ export interface operations {
             404: components["responses"]["NotFound"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listTrajectories: {
+        parameters: {
+            query?: {
+                /** @description Gives only the trajectories of this split. One without trajectories gives an empty page. */
+                split?: components["parameters"]["SplitFilter"];
+                /** @description Id of the last item of the previous page (its `last_id`); that item is not repeated. Leave it out for the first page. An id that names no item gives the items that would come after it. */
+                after?: components["parameters"]["After"];
+                /** @description Most items to give in one page, 1 to 100. The default is 20. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Order of the items, `asc` (oldest first) by default or `desc`. */
+                order?: components["parameters"]["Order"];
+            };
+            header?: never;
+            path: {
+                /** @description Id of the model, as createModel gave it. */
+                model_id: components["parameters"]["ModelId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of trajectories. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoggedTrajectoryList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listRuns: {
+        parameters: {
+            query?: {
+                /** @description Gives only what counts for this team. One that the caller is not in is a 403, whether or not it exists. */
+                entity?: components["parameters"]["EntityFilter"];
+                /** @description Gives only the runs of the project of this name, in whichever team. One without runs gives an empty page. */
+                project?: components["parameters"]["RunProjectFilter"];
+                /** @description Id of the last item of the previous page (its `last_id`); that item is not repeated. Leave it out for the first page. An id that names no item gives the items that would come after it. */
+                after?: components["parameters"]["After"];
+                /** @description Most items to give in one page, 1 to 100. The default is 20. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Order of the items, `asc` (oldest first) by default or `desc`. */
+                order?: components["parameters"]["Order"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of runs. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getRunMetrics: {
+        parameters: {
+            query?: {
+                /** @description Gives only the metric of this name. One that the run does not have gives no series. */
+                name?: components["parameters"]["MetricName"];
+                /** @description Gives only metrics whose names come after this one, the `last_name` of the reply before. */
+                after_name?: components["parameters"]["AfterName"];
+                /** @description Most values to give of each metric, 2 to 1000. The default is 500. */
+                points?: components["parameters"]["Points"];
+            };
+            header?: never;
+            path: {
+                /** @description Id of the run, as listRuns and the `run_id` of the model give it. */
+                run_id: components["parameters"]["RunId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The series. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunMetrics"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -4194,6 +4781,168 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    addArtifactTag: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+                /** @description The project within the team. Projects exist from their first use. */
+                project: components["parameters"]["Project"];
+                /** @description The artifact, all versions of it. It exists from its first version. The checkpoints of a model are versions of the artifact with the model's name. */
+                name: components["parameters"]["ArtifactName"];
+                /** @description The version, as its number `v<N>` or as one of its aliases, such as `latest`. */
+                version: components["parameters"]["ArtifactVersion"];
+                /** @description The tag. */
+                tag: components["parameters"]["ArtifactTag"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The version with its tags as they are now. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ArtifactVersion"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    deleteArtifactTag: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+                /** @description The project within the team. Projects exist from their first use. */
+                project: components["parameters"]["Project"];
+                /** @description The artifact, all versions of it. It exists from its first version. The checkpoints of a model are versions of the artifact with the model's name. */
+                name: components["parameters"]["ArtifactName"];
+                /** @description The version, as its number `v<N>` or as one of its aliases, such as `latest`. */
+                version: components["parameters"]["ArtifactVersion"];
+                /** @description The tag. */
+                tag: components["parameters"]["ArtifactTag"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The version with its tags as they are now. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ArtifactVersion"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listRegistryLinks: {
+        parameters: {
+            query?: {
+                /** @description Id of the last item of the previous page (its `last_id`); that item is not repeated. Leave it out for the first page. An id that names no item gives the items that would come after it. */
+                after?: components["parameters"]["After"];
+                /** @description Most items to give in one page, 1 to 100. The default is 20. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Order of the items, `asc` (oldest first) by default or `desc`. */
+                order?: components["parameters"]["Order"];
+            };
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+                /** @description Name of the registry, within the team. */
+                registry: components["parameters"]["Registry"];
+                /** @description Name of the collection, within the registry. */
+                collection: components["parameters"]["Collection"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of links. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RegistryLinkList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    createRegistryLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+                /** @description Name of the registry, within the team. */
+                registry: components["parameters"]["Registry"];
+                /** @description Name of the collection, within the registry. */
+                collection: components["parameters"]["Collection"];
+            };
+            cookie?: never;
+        };
+        /** @description What to link. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateRegistryLinkRequest"];
+            };
+        };
+        responses: {
+            /** @description The link, new or the one that was there. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RegistryLink"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];

@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -8,7 +7,7 @@ import Fastify, {
 } from 'fastify'
 import { v4 as randomUuid } from 'uuid'
 import { type Authenticate, createAuthenticate } from './auth.ts'
-import { NO_BODY, type ReadBody, readJsonBody, requireMediaType, toRaw } from './body.ts'
+import { NO_BODY, type ReadBody, readJsonBody, removeSpool, requireMediaType, toRaw } from './body.ts'
 import type { Settings } from './config.ts'
 import type { Context, Service } from './context.ts'
 import { registerCors } from './cors.ts'
@@ -143,7 +142,7 @@ function registerOperation(
         const answer = await handle(input as never, createContext(service, request))
         return await sendReply(answer, operation, request, reply, service)
       } finally {
-        if (read.raw.file) await rm(read.raw.file, { force: true })
+        if (read.raw.file) await removeSpool(read.raw.file)
       }
     },
   })

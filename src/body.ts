@@ -11,6 +11,7 @@ import type { Operation } from './spec/document.ts'
 import type { RawBody } from './spec/handler.ts'
 import { parseJsonBody } from './spec/json-body.ts'
 import type { BodyResult } from './spec/validate.ts'
+import { toTrajectoryFilePath } from './training/trajectory-file.ts'
 
 /** A body that was read and parsed; whether it was also validated (a spooled one is, away from the main thread). */
 export interface ReadBody {
@@ -31,7 +32,15 @@ export function toRaw(known: Partial<RawBody>): RawBody {
   const form = (): never => {
     throw new TypeError('The body is not a form')
   }
-  return { text: null, file: null, summary: null, sha256: () => createHash('sha256').digest('hex'), form, ...known }
+  return {
+    text: null,
+    file: null,
+    summary: null,
+    trajectories: null,
+    sha256: () => createHash('sha256').digest('hex'),
+    form,
+    ...known,
+  }
 }
 
 export const SPOOL_FOLDER = 'spool'
@@ -120,11 +129,17 @@ async function spool(
   try {
     await pipeline(measured, createWriteStream(file))
     if (size === 0) return { ...NO_BODY, raw: toRaw({ file }) }
-    const { result, summary } = await reader.read(operation.operationId, file)
+    const { result, summary, trajectories } = await reader.read(operation.operationId, file)
     const sha256 = hash.digest('hex')
-    return { parsed: result, raw: toRaw({ file, summary, sha256: () => sha256 }), validated: true }
+    return { parsed: result, raw: toRaw({ file, summary, trajectories, sha256: () => sha256 }), validated: true }
   } catch (error) {
-    await rm(file, { force: true })
+    await removeSpool(file)
     throw error
   }
+}
+
+/** Removes a spool file, and what was made of it. */
+export async function removeSpool(file: string): Promise<void> {
+  await rm(file, { force: true })
+  await rm(toTrajectoryFilePath(file), { force: true })
 }

@@ -5,6 +5,7 @@ import type { Settings } from './config.ts'
 import type { BaseModels } from './inference/base-models.ts'
 import type { InferenceEngine } from './inference/engine.ts'
 import type { Metrics } from './metrics.ts'
+import type { Retention } from './retention.ts'
 import type { SecretBox } from './secrets/secret-box.ts'
 import type { Database } from './storage/database.ts'
 import type { FolderLock } from './storage/folder-lock.ts'
@@ -27,6 +28,7 @@ export interface Service {
   usage: UsageCounter
   bodies: BodyReader
   secrets: SecretBox
+  retention: Retention
   /** Keeps other servers out of the data folder. */
   lock: FolderLock
 }

@@ -27,6 +27,7 @@ export async function startServer(settings: Settings, parts: ServiceParts = {}):
       throw error
     })
   service.jobs.start()
+  service.retention.start()
   const { address, port, family } = fastify.server.address() as AddressInfo
   const host = family === 'IPv6' ? `[${address}]` : address
   const close = async () => {

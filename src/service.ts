@@ -12,6 +12,7 @@ import type { InferenceEngine } from './inference/engine.ts'
 import { createMetrics } from './metrics.ts'
 import { createOnnxInferenceEngine } from './onnx/onnx-inference-engine.ts'
 import { createOnnxTrainingEngine } from './onnx/onnx-training-engine.ts'
+import { Retention } from './retention.ts'
 import { openSecretBox } from './secrets/master-key.ts'
 import { openDatabase } from './storage/database.ts'
 import { lockFolder } from './storage/folder-lock.ts'
@@ -33,7 +34,7 @@ export interface ServiceParts {
   training?: TrainingEngine
 }
 
-/** Builds the embedded service in its data folder; parts that are given replace the embedded ones. No job runs until `jobs.start()`. */
+/** Builds the embedded service in its data folder; parts that are given replace the embedded ones. No job runs until `jobs.start()`, and nothing old is deleted until `retention.start()`. */
 export async function createService(settings: Settings, parts: ServiceParts = {}): Promise<Service> {
   const lock = lockFolder(settings.dataDir)
   try {
@@ -88,11 +89,13 @@ async function createParts(settings: Settings, parts: ServiceParts): Promise<Omi
     usage: new UsageCounter({ database, log }),
     bodies: new BodyReader(),
     secrets: openSecretBox(settings),
+    retention: new Retention({ settings, database, artifacts, log }),
   }
 }
 
 /** Stops the parts in the order in which they depend on each other. */
 export async function closeService({
+  retention,
   jobs,
   bodies,
   training,
@@ -101,6 +104,7 @@ export async function closeService({
   database,
   lock,
 }: Service): Promise<void> {
+  await retention.stop()
   await jobs.stop()
   await bodies.close()
   await training.close()

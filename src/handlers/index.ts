@@ -3,10 +3,12 @@ import * as artifacts from './artifacts.ts'
 import * as chat from './chat.ts'
 import * as health from './health.ts'
 import * as models from './models.ts'
+import * as registries from './registries.ts'
 import * as router from './router.ts'
+import * as runs from './runs.ts'
 import * as scorers from './scorers.ts'
 import * as trainingJobs from './training-jobs.ts'
-import { logTrajectories } from './trajectory-log.ts'
+import { listTrajectories, logTrajectories } from './trajectory-log.ts'
 import * as usage from './usage.ts'
 
 const { requireModel: _, ...modelHandlers } = models
@@ -17,8 +19,11 @@ export const handlers: Handlers = {
   ...router,
   ...modelHandlers,
   logTrajectories,
+  listTrajectories,
   ...trainingJobs,
   ...artifacts,
+  ...registries,
+  ...runs,
   ...scorers,
   ...chat,
   ...usage,

@@ -13,7 +13,7 @@ export interface Page<Item> {
   has_more: boolean
 }
 
-const DEFAULT_LIMIT = 20
+export const DEFAULT_LIMIT = 20
 
 /** The part of Kysely's select builder that paging needs; the column types are the caller's. */
 interface Pageable<Row> {
@@ -40,12 +40,9 @@ export async function selectPage<Row, Item extends { id: string }>(
     .orderBy(column as never, order)
     .limit(limit + 1)
     .execute()
-  const data = rows.slice(0, limit).map(toItem)
-  return {
-    object: 'list',
-    data,
-    first_id: data[0]?.id ?? '',
-    last_id: data.at(-1)?.id ?? '',
-    has_more: rows.length > limit,
-  }
+  return toPage(rows.slice(0, limit).map(toItem), rows.length > limit)
+}
+
+export function toPage<Item extends { id: string }>(data: Item[], has_more: boolean): Page<Item> {
+  return { object: 'list', data, first_id: data[0]?.id ?? '', last_id: data.at(-1)?.id ?? '', has_more }
 }

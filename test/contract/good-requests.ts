@@ -31,6 +31,7 @@ export function goodRequest(id: OperationId): CallOptions {
   const artifact = { entity, project, name: `${runId}-nothing` }
   const version = { ...artifact, version: 'v0' }
   const scorers = { entity, project }
+  const links = { entity, registry: runId, collection: 'nothing' }
   const requests: Record<OperationId, CallOptions> = {
     getHealth: {},
     getSystemCheck: {},
@@ -47,6 +48,9 @@ export function goodRequest(id: OperationId): CallOptions {
     listCheckpoints: { path: { model_id: unknownId } },
     deleteCheckpoints: { path: { model_id: unknownId }, body: { steps: [0] } },
     logTrajectories: { path: { model_id: unknownId }, body: { split: 'val', trajectory_groups: [group] } },
+    listTrajectories: { path: { model_id: unknownId }, query: { split: 'val', limit: 1 } },
+    listRuns: { query: { entity, project, limit: 1 } },
+    getRunMetrics: { path: { run_id: unknownId }, query: { name: 'reward', after_name: 'loss', points: 10 } },
     listTrainingJobs: { query: { limit: 1, status: 'RUNNING', model_id: unknownId } },
     createRlTrainingJob: {
       body: { model_id: unknownId, trajectory_groups: [group], experimental_config: { learning_rate: 0.001 } },
@@ -74,6 +78,10 @@ export function goodRequest(id: OperationId): CallOptions {
     getArtifactFile: { path: { ...version, path: 'a.txt' } },
     addArtifactAlias: { path: { ...version, alias: 'best' } },
     deleteArtifactAlias: { path: { ...version, alias: 'best' } },
+    addArtifactTag: { path: { ...version, tag: 'reviewed' } },
+    deleteArtifactTag: { path: { ...version, tag: 'reviewed' } },
+    listRegistryLinks: { path: links, query: { limit: 1 } },
+    createRegistryLink: { path: links, body: { artifact: `artifact:///${foreignTeam}/${project}/${runId}:v0` } },
     getUsage: {
       query: { entity, project, model: target.baseModel, from: '2026-01-01', to: '2026-01-31', limit: 1 },
     },

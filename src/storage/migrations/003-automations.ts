@@ -11,6 +11,14 @@ const STATEMENTS = [
      primary key (team, "user", kind, name), foreign key (team, "user") references members on delete cascade)`,
   `create table secrets (id text primary key, entity text not null references teams, name text not null, key_id text not null,
      sealed text not null, created_at text not null, updated_at text not null, unique (entity, name))`,
+  `alter table training_jobs add column created_by text`,
+  `alter table trajectory_logs add column step integer`,
+  `alter table trajectory_logs add column num_trajectories integer not null default 0`,
+  `alter table trajectory_logs add column file_size bigint`,
+  `update trajectory_logs set num_trajectories = (
+     select coalesce(sum(json_array_length(value, '$.trajectories')), 0) from json_each(input, '$.trajectory_groups'))
+     where json_valid(input)`,
+  `create unique index models_by_run on models (run_id)`,
   `create table run_metrics (id text primary key, run_id text not null, model_id text not null references models on delete cascade,
      name text not null, step integer not null, value double precision not null, created_at text not null)`,
   `create index run_metrics_by_run on run_metrics (run_id, name, id)`,

@@ -1,10 +1,13 @@
 import type { Handlers } from '../spec/handler.ts'
+import * as apiKeys from './api-keys.ts'
 import * as artifacts from './artifacts.ts'
 import * as chat from './chat.ts'
 import * as health from './health.ts'
 import * as models from './models.ts'
 import * as router from './router.ts'
 import * as scorers from './scorers.ts'
+import * as secrets from './secrets.ts'
+import * as teams from './teams.ts'
 import * as trainingJobs from './training-jobs.ts'
 import { logTrajectories } from './trajectory-log.ts'
 import * as usage from './usage.ts'
@@ -22,4 +25,7 @@ export const handlers: Handlers = {
   ...scorers,
   ...chat,
   ...usage,
+  ...teams,
+  ...secrets,
+  ...apiKeys,
 }

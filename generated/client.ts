@@ -51,6 +51,15 @@ const plans = {
   deleteArtifactTag: { id: 'deleteArtifactTag', method: 'delete', route: '/v1/preview/artifacts/{entity}/{project}/{name}/versions/{version}/tags/{tag}', path: ['entity', 'project', 'name', 'version', 'tag'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
   listRegistryLinks: { id: 'listRegistryLinks', method: 'get', route: '/v1/preview/registries/{entity}/{registry}/collections/{collection}/links', path: ['entity', 'registry', 'collection'], query: ['after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
   createRegistryLink: { id: 'createRegistryLink', method: 'post', route: '/v1/preview/registries/{entity}/{registry}/collections/{collection}/links', path: ['entity', 'registry', 'collection'], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
+  listMembers: { id: 'listMembers', method: 'get', route: '/v1/preview/teams/{entity}/members', path: ['entity'], query: ['after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  putMember: { id: 'putMember', method: 'put', route: '/v1/preview/teams/{entity}/members/{user}', path: ['entity', 'user'], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
+  deleteMember: { id: 'deleteMember', method: 'delete', route: '/v1/preview/teams/{entity}/members/{user}', path: ['entity', 'user'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  listSecrets: { id: 'listSecrets', method: 'get', route: '/v1/preview/teams/{entity}/secrets', path: ['entity'], query: ['after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  putSecret: { id: 'putSecret', method: 'put', route: '/v1/preview/teams/{entity}/secrets/{name}', path: ['entity', 'name'], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
+  deleteSecret: { id: 'deleteSecret', method: 'delete', route: '/v1/preview/teams/{entity}/secrets/{name}', path: ['entity', 'name'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  listApiKeys: { id: 'listApiKeys', method: 'get', route: '/v1/preview/api-keys', path: [], query: ['after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  createApiKey: { id: 'createApiKey', method: 'post', route: '/v1/preview/api-keys', path: [], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
+  deleteApiKey: { id: 'deleteApiKey', method: 'delete', route: '/v1/preview/api-keys/{api_key_id}', path: ['api_key_id'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
   getUsage: { id: 'getUsage', method: 'get', route: '/v1/preview/usage', path: [], query: ['entity', 'project', 'model', 'from', 'to', 'after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
   listScorers: { id: 'listScorers', method: 'get', route: '/v2/{entity}/{project}/scorers', path: ['entity', 'project'], query: ['after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
   createScorer: { id: 'createScorer', method: 'post', route: '/v2/{entity}/{project}/scorers', path: ['entity', 'project'], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
@@ -1061,6 +1070,235 @@ export const createClient = (settings: ClientSettings) => {
      */
     createRegistryLink: (input: Input<'createRegistryLink'>, options?: Options<'createRegistryLink'>) =>
       runtime.json<Output<'createRegistryLink'>>(plans.createRegistryLink, input, options),
+
+    /**
+     * List members of a team.
+     *
+     * Gives the members with their roles, ordered by name and not by age. A member's id, and so the cursor, is the user's name. Any member may read it.
+     *
+     * GET /v1/preview/teams/{entity}/members
+     *
+     * @example
+     * await client.listMembers({ entity: 'default' })
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    listMembers: (input: Input<'listMembers'>, options?: Options<'listMembers'>) =>
+      runtime.json<Output<'listMembers'>>(plans.listMembers, input, options),
+
+    /**
+     * List members of a team.
+     *
+     * Gives the members with their roles, ordered by name and not by age. A member's id, and so the cursor, is the user's name. Any member may read it.
+     *
+     * Gives every item, asking for page after page as the loop goes on; `limit` is the size of a page.
+     *
+     * GET /v1/preview/teams/{entity}/members
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    iterateMembers: (input: Input<'listMembers'>, options?: Options<'listMembers'>) =>
+      runtime.items<Item<'listMembers'>>(plans.listMembers, input, options),
+
+    /**
+     * Put a member into a team.
+     *
+     * Makes the user a member, or gives a member the roles of the body. It replaces: roles that the body leaves out are gone afterwards, so
+     * sending it twice changes nothing. A user that does not exist yet is made, and gets a first key from the operator. The roles count from the
+     * reply on. Only an admin of the team may do this; taking its role from the team's last admin is a 400.
+     *
+     * PUT /v1/preview/teams/{entity}/members/{user}
+     * @throws {ApiError} 400: The request is well-formed, but what it asks for cannot be done.
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 413: The body is larger than this deployment allows. Nothing was stored.
+     * @throws {ApiError} 415: The body's content type is not the one declared here.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    putMember: (input: Input<'putMember'>, options?: Options<'putMember'>) =>
+      runtime.json<Output<'putMember'>>(plans.putMember, input, options),
+
+    /**
+     * Delete a member from a team.
+     *
+     * Takes the user out of the team, with all its roles there and with those of its API keys that are bound to the team: they stop working with
+     * the reply. What the user made stays. A user who is in no other team is forgotten. Only an admin of the team may do this. A user who is
+     * not in the team is a 404, the team's last admin a 400.
+     *
+     * DELETE /v1/preview/teams/{entity}/members/{user}
+     *
+     * @example
+     * await client.deleteMember({ entity: 'default', user: 'ann' })
+     * @throws {ApiError} 400: The request is well-formed, but what it asks for cannot be done.
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    deleteMember: (input: Input<'deleteMember'>, options?: Options<'deleteMember'>) =>
+      runtime.json<Output<'deleteMember'>>(plans.deleteMember, input, options),
+
+    /**
+     * List secrets of a team.
+     *
+     * Gives the names of the secrets, oldest first unless `order` says otherwise. Their values are never given. Any member may read it.
+     *
+     * GET /v1/preview/teams/{entity}/secrets
+     *
+     * @example
+     * await client.listSecrets({ entity: 'default' })
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    listSecrets: (input: Input<'listSecrets'>, options?: Options<'listSecrets'>) =>
+      runtime.json<Output<'listSecrets'>>(plans.listSecrets, input, options),
+
+    /**
+     * List secrets of a team.
+     *
+     * Gives the names of the secrets, oldest first unless `order` says otherwise. Their values are never given. Any member may read it.
+     *
+     * Gives every item, asking for page after page as the loop goes on; `limit` is the size of a page.
+     *
+     * GET /v1/preview/teams/{entity}/secrets
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    iterateSecrets: (input: Input<'listSecrets'>, options?: Options<'listSecrets'>) =>
+      runtime.items<Item<'listSecrets'>>(plans.listSecrets, input, options),
+
+    /**
+     * Put a secret.
+     *
+     * Stores a value under the name, or replaces the value that is there: webhooks that refer to the name use the new value from their next
+     * request on. The value is kept encrypted and is never given back. Only an admin of the team may do this. A body of more than 64 KiB is a 413.
+     *
+     * PUT /v1/preview/teams/{entity}/secrets/{name}
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 413: The body is larger than this deployment allows. Nothing was stored.
+     * @throws {ApiError} 415: The body's content type is not the one declared here.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    putSecret: (input: Input<'putSecret'>, options?: Options<'putSecret'>) =>
+      runtime.json<Output<'putSecret'>>(plans.putSecret, input, options),
+
+    /**
+     * Delete a secret.
+     *
+     * Deletes the value and the name. A secret that a webhook refers to is a 400 that names the webhook. Only an admin of the team may do this.
+     *
+     * DELETE /v1/preview/teams/{entity}/secrets/{name}
+     *
+     * @example
+     * await client.deleteSecret({ entity: 'default', name: 'DEPLOY_TOKEN' })
+     * @throws {ApiError} 400: The request is well-formed, but what it asks for cannot be done.
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    deleteSecret: (input: Input<'deleteSecret'>, options?: Options<'deleteSecret'>) =>
+      runtime.json<Output<'deleteSecret'>>(plans.deleteSecret, input, options),
+
+    /**
+     * List API keys.
+     *
+     * Gives the keys of the caller's user in all its teams, oldest first unless `order` says otherwise. The keys themselves are never given again.
+     *
+     * GET /v1/preview/api-keys
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    listApiKeys: (input: Input<'listApiKeys'> = {}, options?: Options<'listApiKeys'>) =>
+      runtime.json<Output<'listApiKeys'>>(plans.listApiKeys, input, options),
+
+    /**
+     * List API keys.
+     *
+     * Gives the keys of the caller's user in all its teams, oldest first unless `order` says otherwise. The keys themselves are never given again.
+     *
+     * Gives every item, asking for page after page as the loop goes on; `limit` is the size of a page.
+     *
+     * GET /v1/preview/api-keys
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    iterateApiKeys: (input: Input<'listApiKeys'> = {}, options?: Options<'listApiKeys'>) =>
+      runtime.items<Item<'listApiKeys'>>(plans.listApiKeys, input, options),
+
+    /**
+     * Create an API key.
+     *
+     * Makes a key of the caller's user. It can do whatever that user can, in all its teams; where a request leaves the team out, the key's team
+     * is meant. The reply is the only one that ever shows the key: only a digest of it is kept. A team that the caller is not in is a 403.
+     *
+     * POST /v1/preview/api-keys
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 413: The body is larger than this deployment allows. Nothing was stored.
+     * @throws {ApiError} 415: The body's content type is not the one declared here.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    createApiKey: (input: Input<'createApiKey'>, options?: Options<'createApiKey'>) =>
+      runtime.json<Output<'createApiKey'>>(plans.createApiKey, input, options),
+
+    /**
+     * Delete an API key.
+     *
+     * Revokes a key of the caller's user, from the reply on, be it the one that the request was made with. A key of another user is a 404. The
+     * key that the deployment's settings name is made again when the service starts.
+     *
+     * DELETE /v1/preview/api-keys/{api_key_id}
+     *
+     * @example
+     * await client.deleteApiKey({ api_key_id: '01990c5e-8f20-7c5d-b184-6e3a9d0f1b72' })
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    deleteApiKey: (input: Input<'deleteApiKey'>, options?: Options<'deleteApiKey'>) =>
+      runtime.json<Output<'deleteApiKey'>>(plans.deleteApiKey, input, options),
 
     /**
      * Get usage.

@@ -628,6 +628,145 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/preview/teams/{entity}/members": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List members of a team
+         * @description Gives the members with their roles, ordered by name and not by age. A member's id, and so the cursor, is the user's name. Any member may read it.
+         */
+        get: operations["listMembers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/preview/teams/{entity}/members/{user}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put a member into a team
+         * @description Makes the user a member, or gives a member the roles of the body. It replaces: roles that the body leaves out are gone afterwards, so
+         *     sending it twice changes nothing. A user that does not exist yet is made, and gets a first key from the operator. The roles count from the
+         *     reply on. Only an admin of the team may do this; taking its role from the team's last admin is a 400.
+         */
+        put: operations["putMember"];
+        post?: never;
+        /**
+         * Delete a member from a team
+         * @description Takes the user out of the team, with all its roles there and with those of its API keys that are bound to the team: they stop working with
+         *     the reply. What the user made stays. A user who is in no other team is forgotten. Only an admin of the team may do this. A user who is
+         *     not in the team is a 404, the team's last admin a 400.
+         */
+        delete: operations["deleteMember"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/preview/teams/{entity}/secrets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List secrets of a team
+         * @description Gives the names of the secrets, oldest first unless `order` says otherwise. Their values are never given. Any member may read it.
+         */
+        get: operations["listSecrets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/preview/teams/{entity}/secrets/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put a secret
+         * @description Stores a value under the name, or replaces the value that is there: webhooks that refer to the name use the new value from their next
+         *     request on. The value is kept encrypted and is never given back. Only an admin of the team may do this. A body of more than 64 KiB is a 413.
+         */
+        put: operations["putSecret"];
+        post?: never;
+        /**
+         * Delete a secret
+         * @description Deletes the value and the name. A secret that a webhook refers to is a 400 that names the webhook. Only an admin of the team may do this.
+         */
+        delete: operations["deleteSecret"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/preview/api-keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List API keys
+         * @description Gives the keys of the caller's user in all its teams, oldest first unless `order` says otherwise. The keys themselves are never given again.
+         */
+        get: operations["listApiKeys"];
+        put?: never;
+        /**
+         * Create an API key
+         * @description Makes a key of the caller's user. It can do whatever that user can, in all its teams; where a request leaves the team out, the key's team
+         *     is meant. The reply is the only one that ever shows the key: only a digest of it is kept. A team that the caller is not in is a 403.
+         */
+        post: operations["createApiKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/preview/api-keys/{api_key_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete an API key
+         * @description Revokes a key of the caller's user, from the reply on, be it the one that the request was made with. A key of another user is a 404. The
+         *     key that the deployment's settings name is made again when the service starts.
+         */
+        delete: operations["deleteApiKey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/preview/usage": {
         parameters: {
             query?: never;
@@ -3170,6 +3309,335 @@ export interface components {
              */
             artifact: string;
         };
+        /** @description A user as a member of a team. */
+        Member: {
+            /**
+             * @description The user's name, by which members are ordered.
+             * @example ann
+             */
+            id: string;
+            /**
+             * @description The team.
+             * @example default
+             */
+            entity: string;
+            /**
+             * @description The user's name, the same as `id`.
+             * @example ann
+             */
+            user: string;
+            /**
+             * @description A member may use everything of the team. An admin also manages its members, secrets and webhooks, and all its automations.
+             * @example member
+             * @enum {string}
+             */
+            role: "member" | "admin";
+            /**
+             * @description Projects of the team whose automations the member manages, by name; they need not exist yet.
+             * @example [
+             *       "yes-no-maybe"
+             *     ]
+             */
+            project_admin: components["schemas"]["ResourceName"][];
+            /**
+             * @description Registries of the team whose automations the member manages, by name; they need not exist yet.
+             * @example [
+             *       "production"
+             *     ]
+             */
+            registry_admin: components["schemas"]["ResourceName"][];
+        };
+        /** @description One page of members. */
+        MemberList: {
+            /**
+             * @description Always `list`.
+             * @example list
+             * @constant
+             */
+            object: "list";
+            /** @description The members of this page. */
+            data: components["schemas"]["Member"][];
+            /**
+             * @description Id of the first item, or `""` when the page is empty.
+             * @example ann
+             */
+            first_id: string;
+            /**
+             * @description Id of the last item, or `""` when the page is empty. Send it as `after` to get the next page.
+             * @example ann
+             */
+            last_id: string;
+            /**
+             * @description Whether another page follows.
+             * @example false
+             */
+            has_more: boolean;
+        };
+        /** @description All roles of a member. */
+        PutMemberRequest: {
+            /**
+             * @description A member may use everything of the team. An admin also manages its members, secrets and webhooks, and all its automations.
+             * @example member
+             * @enum {string}
+             */
+            role: "member" | "admin";
+            /**
+             * @description Projects of the team whose automations the member manages, by name; they need not exist yet. Null or left out, none.
+             * @default null
+             * @example [
+             *       "yes-no-maybe"
+             *     ]
+             */
+            project_admin?: components["schemas"]["ResourceName"][] | null;
+            /**
+             * @description Registries of the team whose automations the member manages, by name; they need not exist yet. Null or left out, none.
+             * @default null
+             * @example [
+             *       "production"
+             *     ]
+             */
+            registry_admin?: components["schemas"]["ResourceName"][] | null;
+        };
+        /** @description A user who is no longer a member of a team. */
+        DeletedMember: {
+            /**
+             * @description The user's name, by which members are ordered.
+             * @example ann
+             */
+            id: string;
+            /**
+             * @description The team.
+             * @example default
+             */
+            entity: string;
+            /**
+             * @description The user's name, the same as `id`.
+             * @example ann
+             */
+            user: string;
+            /**
+             * @description Number of the user's API keys that were bound to the team, and were revoked.
+             * @example 1
+             */
+            deleted_api_keys: number;
+            /**
+             * @description Always true.
+             * @example true
+             * @constant
+             */
+            deleted: true;
+        };
+        /**
+         * @description Name of a secret, usable as a variable of payloads. Letters, digits and underscores, no digit first; none of the names that payload variables have.
+         * @example DEPLOY_TOKEN
+         */
+        SecretName: string;
+        /** @description A secret of a team. Its value is not part of it and of no other reply. */
+        Secret: {
+            /**
+             * Format: uuid
+             * @description Id of the secret. It stays when the value is replaced.
+             * @example 01990c5e-80c1-7a4b-9e13-2f6d8b0a4c7e
+             */
+            id: string;
+            /**
+             * @description The team that it belongs to.
+             * @example default
+             */
+            entity: string;
+            /** @description Name of the secret, unique in its team. */
+            name: components["schemas"]["SecretName"];
+            /**
+             * Format: date-time
+             * @description When the secret was first stored.
+             * @example 2026-11-21T10:15:30.127Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When its value was last stored.
+             * @example 2026-11-21T10:15:30.127Z
+             */
+            updated_at: string;
+        };
+        /** @description One page of secrets. */
+        SecretList: {
+            /**
+             * @description Always `list`.
+             * @example list
+             * @constant
+             */
+            object: "list";
+            /** @description The secrets of this page. */
+            data: components["schemas"]["Secret"][];
+            /**
+             * @description Id of the first item, or `""` when the page is empty.
+             * @example 01990c5e-80c1-7a4b-9e13-2f6d8b0a4c7e
+             */
+            first_id: string;
+            /**
+             * @description Id of the last item, or `""` when the page is empty. Send it as `after` to get the next page.
+             * @example 01990c5e-80c1-7a4b-9e13-2f6d8b0a4c7e
+             */
+            last_id: string;
+            /**
+             * @description Whether another page follows.
+             * @example false
+             */
+            has_more: boolean;
+        };
+        /** @description The value of a secret. */
+        PutSecretRequest: {
+            /**
+             * Format: password
+             * @description The value, kept exactly as it is, 1 to 4096 characters. Half of a surrogate pair, which has no UTF-8 form, is a 422.
+             * @example 0f3c9e7a5b1d4c68
+             */
+            value: string;
+        };
+        /** @description The secret that is gone. */
+        DeletedSecret: {
+            /**
+             * Format: uuid
+             * @description Id of the secret.
+             * @example 01990c5e-80c1-7a4b-9e13-2f6d8b0a4c7e
+             */
+            id: string;
+            /**
+             * @description The team that it belongs to.
+             * @example default
+             */
+            entity: string;
+            /** @description Name of the secret, unique in its team. */
+            name: components["schemas"]["SecretName"];
+            /**
+             * @description Always true.
+             * @example true
+             * @constant
+             */
+            deleted: true;
+        };
+        /** @description An API key of a user, without the key itself. */
+        ApiKey: {
+            /**
+             * Format: uuid
+             * @description Id of the key, as usage lines name it. It is no secret.
+             * @example 01990c5e-8f20-7c5d-b184-6e3a9d0f1b72
+             */
+            id: string;
+            /**
+             * @description What the key is for.
+             * @example nightly training
+             */
+            name: string;
+            /**
+             * @description The user that the key acts as.
+             * @example ann
+             */
+            user: string;
+            /**
+             * @description The team that is meant where a request made with the key leaves it out.
+             * @example default
+             */
+            team: string;
+            /**
+             * Format: date-time
+             * @description When the key was made.
+             * @example 2026-11-21T10:15:30.127Z
+             */
+            created_at: string;
+        };
+        /** @description One page of API keys. */
+        ApiKeyList: {
+            /**
+             * @description Always `list`.
+             * @example list
+             * @constant
+             */
+            object: "list";
+            /** @description The API keys of this page. */
+            data: components["schemas"]["ApiKey"][];
+            /**
+             * @description Id of the first item, or `""` when the page is empty.
+             * @example 01990c5e-8f20-7c5d-b184-6e3a9d0f1b72
+             */
+            first_id: string;
+            /**
+             * @description Id of the last item, or `""` when the page is empty. Send it as `after` to get the next page.
+             * @example 01990c5e-8f20-7c5d-b184-6e3a9d0f1b72
+             */
+            last_id: string;
+            /**
+             * @description Whether another page follows.
+             * @example false
+             */
+            has_more: boolean;
+        };
+        /** @description An API key to make. */
+        CreateApiKeyRequest: {
+            /**
+             * @description What the key is for, in words of your own. Several keys may have the same name.
+             * @example nightly training
+             */
+            name: string;
+            /**
+             * @description Team of the key; null or left out, the team of the key that asks. A team that the caller is not in is a 403.
+             * @default null
+             * @example default
+             */
+            team?: string | null;
+        };
+        /** @description A new API key, with the key itself. */
+        NewApiKey: {
+            /**
+             * Format: uuid
+             * @description Id of the key, as usage lines name it. It is no secret.
+             * @example 01990c5e-8f20-7c5d-b184-6e3a9d0f1b72
+             */
+            id: string;
+            /**
+             * @description What the key is for.
+             * @example nightly training
+             */
+            name: string;
+            /**
+             * @description The user that the key acts as.
+             * @example ann
+             */
+            user: string;
+            /**
+             * @description The team that is meant where a request made with the key leaves it out.
+             * @example default
+             */
+            team: string;
+            /**
+             * Format: date-time
+             * @description When the key was made.
+             * @example 2026-11-21T10:15:30.127Z
+             */
+            created_at: string;
+            /**
+             * Format: password
+             * @description The key, to be sent as `Authorization: Bearer <key>`. It is not shown again.
+             * @example ty-not-a-key-0123456789abcdefghijklmnopqrst
+             */
+            key: string;
+        };
+        /** @description The API key that is gone. */
+        DeletedApiKey: {
+            /**
+             * Format: uuid
+             * @description Id of the key.
+             * @example 01990c5e-8f20-7c5d-b184-6e3a9d0f1b72
+             */
+            id: string;
+            /**
+             * @description Always true.
+             * @example true
+             * @constant
+             */
+            deleted: true;
+        };
         /** @description What one API key used of one model for one project on one day. */
         UsageLine: {
             /**
@@ -3538,6 +4006,12 @@ export interface components {
         Registry: components["schemas"]["ResourceName"];
         /** @description Name of the collection, within the registry. */
         Collection: components["schemas"]["ResourceName"];
+        /** @description Name of the user. */
+        User: components["schemas"]["ResourceName"];
+        /** @description Name of the secret. */
+        SecretName: components["schemas"]["SecretName"];
+        /** @description Id of the API key, as createApiKey gave it. */
+        ApiKeyId: string;
         /** @description Gives only what counts for the project of this name, in whichever team. One without usage gives an empty page. */
         ProjectFilter: string;
         /** @description Gives only the usage of this model, named as in a chat completion, by its id or by any form of its URI. The version in a URI is not looked at, and a model without usage gives an empty page. */
@@ -3685,6 +4159,20 @@ export type ArtifactFilePath = components['schemas']['ArtifactFilePath'];
 export type RegistryLink = components['schemas']['RegistryLink'];
 export type RegistryLinkList = components['schemas']['RegistryLinkList'];
 export type CreateRegistryLinkRequest = components['schemas']['CreateRegistryLinkRequest'];
+export type Member = components['schemas']['Member'];
+export type MemberList = components['schemas']['MemberList'];
+export type PutMemberRequest = components['schemas']['PutMemberRequest'];
+export type DeletedMember = components['schemas']['DeletedMember'];
+export type SecretName = components['schemas']['SecretName'];
+export type Secret = components['schemas']['Secret'];
+export type SecretList = components['schemas']['SecretList'];
+export type PutSecretRequest = components['schemas']['PutSecretRequest'];
+export type DeletedSecret = components['schemas']['DeletedSecret'];
+export type ApiKey = components['schemas']['ApiKey'];
+export type ApiKeyList = components['schemas']['ApiKeyList'];
+export type CreateApiKeyRequest = components['schemas']['CreateApiKeyRequest'];
+export type NewApiKey = components['schemas']['NewApiKey'];
+export type DeletedApiKey = components['schemas']['DeletedApiKey'];
 export type UsageLine = components['schemas']['UsageLine'];
 export type UsageList = components['schemas']['UsageList'];
 export type ScorerDigest = components['schemas']['ScorerDigest'];
@@ -3733,6 +4221,9 @@ export type ParameterArtifactAlias = components['parameters']['ArtifactAlias'];
 export type ParameterArtifactTag = components['parameters']['ArtifactTag'];
 export type ParameterRegistry = components['parameters']['Registry'];
 export type ParameterCollection = components['parameters']['Collection'];
+export type ParameterUser = components['parameters']['User'];
+export type ParameterSecretName = components['parameters']['SecretName'];
+export type ParameterApiKeyId = components['parameters']['ApiKeyId'];
 export type ParameterProjectFilter = components['parameters']['ProjectFilter'];
 export type ParameterModelFilter = components['parameters']['ModelFilter'];
 export type ParameterFromDay = components['parameters']['FromDay'];
@@ -4943,6 +5434,324 @@ export interface operations {
             404: components["responses"]["NotFound"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listMembers: {
+        parameters: {
+            query?: {
+                /** @description Id of the last item of the previous page (its `last_id`); that item is not repeated. Leave it out for the first page. An id that names no item gives the items that would come after it. */
+                after?: components["parameters"]["After"];
+                /** @description Most items to give in one page, 1 to 100. The default is 20. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Order of the items, `asc` (oldest first) by default or `desc`. */
+                order?: components["parameters"]["Order"];
+            };
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of members. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemberList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    putMember: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+                /** @description Name of the user. */
+                user: components["parameters"]["User"];
+            };
+            cookie?: never;
+        };
+        /** @description The roles of the member. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PutMemberRequest"];
+            };
+        };
+        responses: {
+            /** @description The member with the roles that it has now. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Member"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    deleteMember: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+                /** @description Name of the user. */
+                user: components["parameters"]["User"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Who is no longer a member. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletedMember"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listSecrets: {
+        parameters: {
+            query?: {
+                /** @description Id of the last item of the previous page (its `last_id`); that item is not repeated. Leave it out for the first page. An id that names no item gives the items that would come after it. */
+                after?: components["parameters"]["After"];
+                /** @description Most items to give in one page, 1 to 100. The default is 20. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Order of the items, `asc` (oldest first) by default or `desc`. */
+                order?: components["parameters"]["Order"];
+            };
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of secrets, without their values. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecretList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    putSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+                /** @description Name of the secret. */
+                name: components["parameters"]["SecretName"];
+            };
+            cookie?: never;
+        };
+        /** @description The value to keep. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PutSecretRequest"];
+            };
+        };
+        responses: {
+            /** @description The secret, without its value. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Secret"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    deleteSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+                /** @description Name of the secret. */
+                name: components["parameters"]["SecretName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The secret that is gone. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletedSecret"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listApiKeys: {
+        parameters: {
+            query?: {
+                /** @description Id of the last item of the previous page (its `last_id`); that item is not repeated. Leave it out for the first page. An id that names no item gives the items that would come after it. */
+                after?: components["parameters"]["After"];
+                /** @description Most items to give in one page, 1 to 100. The default is 20. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Order of the items, `asc` (oldest first) by default or `desc`. */
+                order?: components["parameters"]["Order"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of API keys. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKeyList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    createApiKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description What the key is for. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateApiKeyRequest"];
+            };
+        };
+        responses: {
+            /** @description The key, shown only now. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewApiKey"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    deleteApiKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the API key, as createApiKey gave it. */
+                api_key_id: components["parameters"]["ApiKeyId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The key that is gone. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletedApiKey"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];

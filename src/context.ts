@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { ArtifactStore } from './artifacts/artifact-store.ts'
+import type { Authenticator } from './auth.ts'
 import type { BodyReader } from './body-reader.ts'
 import type { Settings } from './config.ts'
 import type { BaseModels } from './inference/base-models.ts'
@@ -27,6 +28,7 @@ export interface Service {
   metrics: Metrics
   usage: UsageCounter
   bodies: BodyReader
+  authenticator: Authenticator
   secrets: SecretBox
   retention: Retention
   /** Keeps other servers out of the data folder. */

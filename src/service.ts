@@ -2,6 +2,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import pino, { type Logger } from 'pino'
 import { DiskStore } from './artifacts/disk-store.ts'
+import { Authenticator } from './auth.ts'
 import { SPOOL_FOLDER } from './body.ts'
 import { BodyReader } from './body-reader.ts'
 import type { Settings } from './config.ts'
@@ -14,9 +15,11 @@ import { createOnnxInferenceEngine } from './onnx/onnx-inference-engine.ts'
 import { createOnnxTrainingEngine } from './onnx/onnx-training-engine.ts'
 import { Retention } from './retention.ts'
 import { openSecretBox } from './secrets/master-key.ts'
-import { openDatabase } from './storage/database.ts'
+import type { SecretBox } from './secrets/secret-box.ts'
+import { type Database, openDatabase } from './storage/database.ts'
 import { lockFolder } from './storage/folder-lock.ts'
 import { addKey, createKeyValue, hasAnyKey, isWeakKey } from './storage/keys.ts'
+import { listKeyIds } from './storage/secrets.ts'
 import type { TrainingEngine } from './training/engine.ts'
 import { JobWorker } from './training/job-worker.ts'
 import { UsageCounter } from './usage-counter.ts'
@@ -27,6 +30,9 @@ const TRANSIENT_FOLDERS = [SPOOL_FOLDER, ADAPTER_FOLDER, WORK_FOLDER]
 /** The log is written in pieces: a write for each request would cost as much as validating it. */
 const LOG_PIECE_BYTES = 4096
 const LOG_FLUSH_MS = 100
+
+/** What may hold a secret, in whatever is logged: keys of credentials, and of requests and replies that an error brings along. */
+const SECRET_KEYS = ['authorization', 'headers', 'apiKey', 'body', 'value', 'key', 'secret', 'payload']
 
 export interface ServiceParts {
   log?: Logger
@@ -53,6 +59,11 @@ async function createParts(settings: Settings, parts: ServiceParts): Promise<Omi
   }
   const log = parts.log ?? createLog(settings.logLevel)
   const database = await openDatabase(dataDir)
+  const secrets = await openSecretBox(settings, database).catch(async error => {
+    await database.destroy()
+    throw error
+  })
+  await warnOfLostKeys(database, secrets, log)
   const artifacts = await DiskStore.open(join(dataDir, 'artifacts'))
   const baseModels = readBaseModels(settings.modelsDir)
   const metrics = createMetrics()
@@ -88,8 +99,9 @@ async function createParts(settings: Settings, parts: ServiceParts): Promise<Omi
     metrics,
     usage: new UsageCounter({ database, log }),
     bodies: new BodyReader(),
-    secrets: openSecretBox(settings),
     retention: new Retention({ settings, database, artifacts, log }),
+    authenticator: new Authenticator(database),
+    secrets,
   }
 }
 
@@ -135,12 +147,22 @@ export async function ensureFirstKey({
   return value
 }
 
+/** Nothing else fails at start where a master key was lost: the secrets under it can still be put anew. */
+async function warnOfLostKeys(database: Database, secrets: SecretBox, log: Logger): Promise<void> {
+  const lost = (await listKeyIds(database)).filter(keyId => !secrets.has(keyId))
+  if (lost.length > 0)
+    log.warn(
+      { keyIds: lost },
+      'master keys are not at hand: the secrets under them cannot be used until they are put anew',
+    )
+}
+
 /** Logs as JSON lines to stdout; whatever might hold a secret is cut out, wherever it stands. Lines are written together, soon after. */
 function createLog(level: string): Logger {
   const options = {
     level,
     serializers: { error: pino.stdSerializers.err },
-    redact: { paths: ['*.authorization', 'authorization', 'headers', '*.headers', 'apiKey', '*.apiKey'], remove: true },
+    redact: { paths: SECRET_KEYS.flatMap(key => [key, `*.${key}`, `*.*.${key}`]), remove: true },
   }
   return pino(options, pino.destination({ sync: false, minLength: LOG_PIECE_BYTES, periodicFlush: LOG_FLUSH_MS }))
 }

@@ -1,4 +1,5 @@
 import type { Handlers } from '../spec/handler.ts'
+import * as apiKeys from './api-keys.ts'
 import * as artifacts from './artifacts.ts'
 import * as chat from './chat.ts'
 import * as health from './health.ts'
@@ -7,6 +8,8 @@ import * as registries from './registries.ts'
 import * as router from './router.ts'
 import * as runs from './runs.ts'
 import * as scorers from './scorers.ts'
+import * as secrets from './secrets.ts'
+import * as teams from './teams.ts'
 import * as trainingJobs from './training-jobs.ts'
 import { listTrajectories, logTrajectories } from './trajectory-log.ts'
 import * as usage from './usage.ts'
@@ -27,4 +30,7 @@ export const handlers: Handlers = {
   ...scorers,
   ...chat,
   ...usage,
+  ...teams,
+  ...secrets,
+  ...apiKeys,
 }

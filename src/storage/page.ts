@@ -24,7 +24,7 @@ interface Pageable<Row> {
 }
 
 /**
- * Runs a select as one page, ordered by an id column (UUID version 7).
+ * Runs a select as one page, ordered by an id column: a UUID of version 7, which is the same in any case, or a name.
  * One row more than asked is read, which tells `has_more` without counting.
  */
 export async function selectPage<Row, Item extends { id: string }>(
@@ -32,10 +32,12 @@ export async function selectPage<Row, Item extends { id: string }>(
   column: string,
   query: PageQuery,
   toItem: (row: Row) => Item,
+  kind: 'uuid' | 'name' = 'uuid',
 ): Promise<Page<Item>> {
-  const { after, limit = DEFAULT_LIMIT, order = 'asc' } = query
+  const { limit = DEFAULT_LIMIT, order = 'asc' } = query
+  const after = kind === 'uuid' ? query.after?.toLowerCase() : query.after
   let builder = select as Pageable<Row>
-  if (after) builder = builder.where(column as never, order === 'asc' ? '>' : '<', after.toLowerCase() as never)
+  if (after) builder = builder.where(column as never, order === 'asc' ? '>' : '<', after as never)
   const rows = await builder
     .orderBy(column as never, order)
     .limit(limit + 1)

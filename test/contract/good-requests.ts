@@ -3,7 +3,7 @@
  * what matters is that validation has nothing against it.
  */
 import type { CallOptions, OperationId } from '../../src/contract/client.ts'
-import { foreignTeam, home, project, runId, target, toForm, unknownId } from './setup.ts'
+import { foreignTeam, home, project, runId, secretName, target, toForm, unknownId } from './setup.ts'
 
 const message = { role: 'user', content: 'hello' }
 const choice = {
@@ -88,6 +88,18 @@ export function goodRequest(id: OperationId): CallOptions {
     listScorers: { path: scorers },
     createScorer: { path: scorers, body: { object_id: `${runId}-good`, name: 'Good', description: 'A scorer' } },
     deleteScorer: { path: { ...scorers, object_id: `${runId}-nothing` }, query: { digests: ['abc'] } },
+    listMembers: { path: { entity }, query: { limit: 1 } },
+    putMember: {
+      path: { entity, user: `${runId}-good` },
+      body: { role: 'member', project_admin: [project], registry_admin: [`${runId}-registry`] },
+    },
+    deleteMember: { path: { entity, user: `${runId}-nobody` } },
+    listSecrets: { path: { entity }, query: { limit: 1 } },
+    putSecret: { path: { entity, name: secretName('good') }, body: { value: 'a value' } },
+    deleteSecret: { path: { entity, name: secretName('nothing') } },
+    listApiKeys: { query: { limit: 1 } },
+    createApiKey: { body: { name: `${runId}-good`, team: entity } },
+    deleteApiKey: { path: { api_key_id: unknownId } },
     getScorer: { path: { ...scorers, object_id: `${runId}-nothing`, digest: 'abc' } },
   }
   return requests[id]

@@ -31,6 +31,14 @@ export const project = runId
 export const foreignTeam = `${runId}-no-team`
 export const unknownId = '01990c5e-0000-7000-8000-000000000000'
 
+/** `<operationId> <status>` of what a scenario could not bring about on this deployment without harm, and why. */
+export const notShown = new Map<string, string>()
+
+/** Names of secrets are variables: no hyphens. */
+export function secretName(name: string): string {
+  return `${runId}_${name}`.replaceAll('-', '_')
+}
+
 /** The model that scenarios share, made before the first of them. Its entity is the team of the key. */
 export let home: Success<'createModel'>
 
@@ -48,6 +56,7 @@ export async function prepare(): Promise<void> {
   const { data } = await client.ok('listCheckpoints', { path: { model_id: home.id } })
   artifactScheme = data[0]?.artifact.split(':')[0] ?? artifactScheme
   for (const { id, ...options } of leavings(home.entity)) onCleanup(() => client.call(id, options))
+  onCleanup(deleteKeys)
 }
 
 /** What to send as `model` in a chat, in the scheme of this deployment: the latest checkpoint, or the one that the suffix names. */
@@ -63,7 +72,20 @@ function leavings(entity: string): ({ id: OperationId } & CallOptions)[] {
   return [
     { id: 'deleteScorer', path: { entity, project, object_id: `${runId}-good` } },
     { id: 'deleteArtifactVersion', path: { entity, project, name: `${runId}-nothing`, version: 'v0' } },
+    { id: 'deleteMember', path: { entity, user: `${runId}-good` } },
+    { id: 'deleteSecret', path: { entity, name: secretName('good') } },
   ]
+}
+
+/** Every API key of this run: each good request to make one makes one. */
+async function deleteKeys(): Promise<void> {
+  if (target.isMock) return
+  for (const { id } of await findKeys()) await client.ok('deleteApiKey', { path: { api_key_id: id } })
+}
+
+async function findKeys() {
+  const { data } = await client.ok('listApiKeys', { query: { limit: 100, order: 'desc' } })
+  return data.filter(key => key.name.startsWith(runId))
 }
 
 /** What was not deleted, for the report. */
@@ -79,7 +101,13 @@ async function findLeft(): Promise<string[]> {
   const query = { limit: 100, order: 'desc' }
   const { data: models } = await client.ok('listModels', { query })
   const { data: scorers } = await client.ok('listScorers', { path: { entity: home.entity, project }, query })
+  const path = { entity: home.entity }
+  const { data: members } = await client.ok('listMembers', { path, query: { limit: 100, after: `${runId}-` } })
+  const { data: secrets } = await client.ok('listSecrets', { path, query })
   return [
+    ...(await findKeys()).map(key => `API key ${key.name}`),
+    ...members.filter(member => member.user.startsWith(runId)).map(member => `member ${member.user}`),
+    ...secrets.filter(secret => secret.name.startsWith(secretName(''))).map(secret => `secret ${secret.name}`),
     ...models.filter(model => model.project === project).map(model => `model ${model.name}`),
     ...scorers.map(scorer => `scorer ${scorer.object_id}`),
   ]

@@ -1,5 +1,6 @@
 import type { Handlers } from '../spec/handler.ts'
 import * as artifacts from './artifacts.ts'
+import * as automations from './automations.ts'
 import * as chat from './chat.ts'
 import * as health from './health.ts'
 import * as models from './models.ts'
@@ -22,4 +23,5 @@ export const handlers: Handlers = {
   ...scorers,
   ...chat,
   ...usage,
+  ...automations,
 }

@@ -65,6 +65,12 @@ const plans = {
   createScorer: { id: 'createScorer', method: 'post', route: '/v2/{entity}/{project}/scorers', path: ['entity', 'project'], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
   deleteScorer: { id: 'deleteScorer', method: 'delete', route: '/v2/{entity}/{project}/scorers/{object_id}', path: ['entity', 'project', 'object_id'], query: ['digests'], body: 'value', bodyRequired: false, files: [], security: 'bearer' },
   getScorer: { id: 'getScorer', method: 'get', route: '/v2/{entity}/{project}/scorers/{object_id}/versions/{digest}', path: ['entity', 'project', 'object_id', 'digest'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  listAutomations: { id: 'listAutomations', method: 'get', route: '/v1/preview/automations', path: [], query: ['entity', 'project', 'registry', 'after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  createAutomation: { id: 'createAutomation', method: 'post', route: '/v1/preview/automations', path: [], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
+  getAutomation: { id: 'getAutomation', method: 'get', route: '/v1/preview/automations/{automation_id}', path: ['automation_id'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  deleteAutomation: { id: 'deleteAutomation', method: 'delete', route: '/v1/preview/automations/{automation_id}', path: ['automation_id'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  updateAutomation: { id: 'updateAutomation', method: 'patch', route: '/v1/preview/automations/{automation_id}', path: ['automation_id'], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
+  listAutomationExecutions: { id: 'listAutomationExecutions', method: 'get', route: '/v1/preview/automations/{automation_id}/executions', path: ['automation_id'], query: ['after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
 } satisfies Record<string, OperationPlan>
 
 /**
@@ -1453,6 +1459,171 @@ export const createClient = (settings: ClientSettings) => {
      */
     getScorer: (input: Input<'getScorer'>, options?: Options<'getScorer'>) =>
       runtime.json<Output<'getScorer'>>(plans.getScorer, input, options),
+
+    /**
+     * List automations.
+     *
+     * Gives the automations of every team that the caller is in, oldest first unless `order` says otherwise. `entity` narrows the list to
+     * one team; `project` and `registry` to those of that scope, so that both together give none. Teams whose plan has no automations are
+     * left out, and a 403 where `entity` names one.
+     *
+     * GET /v1/preview/automations
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    listAutomations: (input: Input<'listAutomations'> = {}, options?: Options<'listAutomations'>) =>
+      runtime.json<Output<'listAutomations'>>(plans.listAutomations, input, options),
+
+    /**
+     * List automations.
+     *
+     * Gives the automations of every team that the caller is in, oldest first unless `order` says otherwise. `entity` narrows the list to
+     * one team; `project` and `registry` to those of that scope, so that both together give none. Teams whose plan has no automations are
+     * left out, and a 403 where `entity` names one.
+     *
+     * Gives every item, asking for page after page as the loop goes on; `limit` is the size of a page.
+     *
+     * GET /v1/preview/automations
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    iterateAutomations: (input: Input<'listAutomations'> = {}, options?: Options<'listAutomations'>) =>
+      runtime.items<Item<'listAutomations'>>(plans.listAutomations, input, options),
+
+    /**
+     * Create an automation.
+     *
+     * Creates what watches a project or a registry and calls a webhook. It applies at once, to collections and runs that are made later
+     * too. The caller must be an admin of that project or registry, or of the team, and the team's plan must have automations: else it is
+     * a 403. The webhook must belong to the same team, else it is a 404.
+     *
+     * A project's automation watches `ADD_ARTIFACT_ALIAS` or `RUN_METRIC`, a registry's one `ADD_ARTIFACT_ALIAS`, `ADD_ARTIFACT_TAG` or
+     * `LINK_ARTIFACT`. A field that belongs to another type of event or scope is a 422, unless it is null. A payload that names a variable
+     * which does not exist, or a secret that is not the webhook's, is a 422 too.
+     *
+     * POST /v1/preview/automations
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 413: The body is larger than this deployment allows. Nothing was stored.
+     * @throws {ApiError} 415: The body's content type is not the one declared here.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    createAutomation: (input: Input<'createAutomation'>, options?: Options<'createAutomation'>) =>
+      runtime.json<Output<'createAutomation'>>(plans.createAutomation, input, options),
+
+    /**
+     * Get an automation.
+     *
+     * Gives the automation as it is now. Members of its team may read it; one of another team is a 404.
+     *
+     * GET /v1/preview/automations/{automation_id}
+     *
+     * @example
+     * await client.getAutomation({ automation_id: '01990c5e-7a10-7c2d-8e3f-1a2b3c4d5e6f' })
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    getAutomation: (input: Input<'getAutomation'>, options?: Options<'getAutomation'>) =>
+      runtime.json<Output<'getAutomation'>>(plans.getAutomation, input, options),
+
+    /**
+     * Delete an automation.
+     *
+     * Deletes the automation with its history. Deliveries under way are still made. A second call is a 404.
+     *
+     * DELETE /v1/preview/automations/{automation_id}
+     *
+     * @example
+     * await client.deleteAutomation({ automation_id: '01990c5e-7a10-7c2d-8e3f-1a2b3c4d5e6f' })
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    deleteAutomation: (input: Input<'deleteAutomation'>, options?: Options<'deleteAutomation'>) =>
+      runtime.json<Output<'deleteAutomation'>>(plans.deleteAutomation, input, options),
+
+    /**
+     * Update an automation.
+     *
+     * Changes the fields that are sent and leaves the others as they are. `scope`, `event`, `filter` and `payload` are replaced as a whole.
+     * The rules are those of createAutomation, for the automation as it will be; who moves it to another scope must be an admin of both.
+     * The payload is judged again only when it or the webhook is sent. Deliveries under way are sent as they were.
+     *
+     * PATCH /v1/preview/automations/{automation_id}
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 413: The body is larger than this deployment allows. Nothing was stored.
+     * @throws {ApiError} 415: The body's content type is not the one declared here.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    updateAutomation: (input: Input<'updateAutomation'>, options?: Options<'updateAutomation'>) =>
+      runtime.json<Output<'updateAutomation'>>(plans.updateAutomation, input, options),
+
+    /**
+     * List automation executions.
+     *
+     * Gives the history of an automation: one entry for each time that it fired, oldest first unless `order` says otherwise. A disabled
+     * automation does not fire and leaves no entry. One whose webhook is disabled leaves an entry that has `Failed`.
+     *
+     * GET /v1/preview/automations/{automation_id}/executions
+     *
+     * @example
+     * await client.listAutomationExecutions({ automation_id: '01990c5e-7a10-7c2d-8e3f-1a2b3c4d5e6f' })
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    listAutomationExecutions: (input: Input<'listAutomationExecutions'>, options?: Options<'listAutomationExecutions'>) =>
+      runtime.json<Output<'listAutomationExecutions'>>(plans.listAutomationExecutions, input, options),
+
+    /**
+     * List automation executions.
+     *
+     * Gives the history of an automation: one entry for each time that it fired, oldest first unless `order` says otherwise. A disabled
+     * automation does not fire and leaves no entry. One whose webhook is disabled leaves an entry that has `Failed`.
+     *
+     * Gives every item, asking for page after page as the loop goes on; `limit` is the size of a page.
+     *
+     * GET /v1/preview/automations/{automation_id}/executions
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    iterateAutomationExecutions: (input: Input<'listAutomationExecutions'>, options?: Options<'listAutomationExecutions'>) =>
+      runtime.items<Item<'listAutomationExecutions'>>(plans.listAutomationExecutions, input, options),
   }
 }
 

@@ -865,6 +865,89 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/preview/automations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List automations
+         * @description Gives the automations of every team that the caller is in, oldest first unless `order` says otherwise. `entity` narrows the list to
+         *     one team; `project` and `registry` to those of that scope, so that both together give none. Teams whose plan has no automations are
+         *     left out, and a 403 where `entity` names one.
+         */
+        get: operations["listAutomations"];
+        put?: never;
+        /**
+         * Create an automation
+         * @description Creates what watches a project or a registry and calls a webhook. It applies at once, to collections and runs that are made later
+         *     too. The caller must be an admin of that project or registry, or of the team, and the team's plan must have automations: else it is
+         *     a 403. The webhook must belong to the same team, else it is a 404.
+         *
+         *     A project's automation watches `ADD_ARTIFACT_ALIAS` or `RUN_METRIC`, a registry's one `ADD_ARTIFACT_ALIAS`, `ADD_ARTIFACT_TAG` or
+         *     `LINK_ARTIFACT`. A field that belongs to another type of event or scope is a 422, unless it is null. A payload that names a variable
+         *     which does not exist, or a secret that is not the webhook's, is a 422 too.
+         */
+        post: operations["createAutomation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/preview/automations/{automation_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an automation
+         * @description Gives the automation as it is now. Members of its team may read it; one of another team is a 404.
+         */
+        get: operations["getAutomation"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete an automation
+         * @description Deletes the automation with its history. Deliveries under way are still made. A second call is a 404.
+         */
+        delete: operations["deleteAutomation"];
+        options?: never;
+        head?: never;
+        /**
+         * Update an automation
+         * @description Changes the fields that are sent and leaves the others as they are. `scope`, `event`, `filter` and `payload` are replaced as a whole.
+         *     The rules are those of createAutomation, for the automation as it will be; who moves it to another scope must be an admin of both.
+         *     The payload is judged again only when it or the webhook is sent. Deliveries under way are sent as they were.
+         */
+        patch: operations["updateAutomation"];
+        trace?: never;
+    };
+    "/v1/preview/automations/{automation_id}/executions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List automation executions
+         * @description Gives the history of an automation: one entry for each time that it fired, oldest first unless `order` says otherwise. A disabled
+         *     automation does not fire and leaves no entry. One whose webhook is disabled leaves an entry that has `Failed`.
+         */
+        get: operations["listAutomationExecutions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface webhooks {
     automationDelivery: {
@@ -886,23 +969,33 @@ export interface webhooks {
          *     compare in constant time. A webhook without a shared secret sends no signature header, one without an access token no
          *     `Authorization`.
          *
-         *     **Payload.** The body is the automation's payload, a JSON object, in which variables were substituted. They are written `${name}` or
-         *     `$name` in the payload's strings. A value is substituted once, into the parsed JSON, so that no value can break or extend it.
+         *     **Payload.** The body is the automation's payload, a JSON object, in whose strings variables were substituted; keys are left as they
+         *     are. A value is put into the parsed JSON and only once, so that no value can break or extend the body, or bring a variable of its own.
+         *
+         *     A variable is written `${name}`, where the name goes up to the next `}`, or `$name`, where it is the longest run of letters, digits
+         *     and `_` that does not begin with a digit (`$artifact_metadata.key` takes one such run after the dot; write
+         *     `${artifact_metadata.any key}` for other keys). `$$` stands for one `$`, and a `$` before anything else is just that. A string that is
+         *     one variable and nothing else becomes the variable's value, whatever its type; within a longer text a value that is not a string is
+         *     written as compact JSON. A variable without a value is the empty string. A name that is neither in the table nor that of a secret of
+         *     the webhook is refused when the automation is saved; a secret that the webhook lost since then makes the delivery fail. What is
+         *     substituted has at most 1 MiB in all.
          *
          *     | Variable | Meaning |
          *     |---|---|
-         *     | `project_name` | project owning the change that triggered the action |
+         *     | `project_name` | project owning the change that triggered the action; for `LINK_ARTIFACT` the registry |
          *     | `entity_name` | entity or team owning that change |
          *     | `event_type` | type of the triggering event, such as `LINK_ARTIFACT` or `ADD_ARTIFACT_ALIAS` |
          *     | `event_author` | user who triggered the action |
          *     | `alias` | artifact alias when triggered by an alias-added event, otherwise empty |
          *     | `tag` | artifact tag when triggered by a tag-added event, otherwise empty |
-         *     | `artifact_collection_name` | collection that the artifact version is linked to |
+         *     | `artifact_collection_name` | collection that the artifact version is linked to, for a registry's automation; else the artifact's name |
          *     | `artifact_metadata.<KEY>` | value of a top-level metadata key of the triggering artifact version; only top-level keys are available |
-         *     | `artifact_version` | object representation of the artifact version |
-         *     | `artifact_version_string` | string representation of the artifact version, `<entity>/<project>/<name>:<alias>` |
+         *     | `artifact_version` | object representation of the artifact version: `id`, `entity`, `project`, `name`, `version`, `type`, `metadata`, `aliases`, `tags`, `digest`, `created_at`, `uri` |
+         *     | `artifact_version_string` | string representation of the artifact version, `<entity>/<project>/<name>:<alias>`, with `v<N>` when no alias triggered |
+         *     | `run_id`, `run_name` | the run, when triggered by a run's metric |
+         *     | `metric_name`, `metric_value` | the metric and its value, a number, when triggered by a run's metric |
          *     | `ACCESS_TOKEN` | the webhook's access token, when it has one |
-         *     | `<SECRET_NAME>` | value of a secret of the webhook, written `$` followed by the secret's name |
+         *     | `<SECRET_NAME>` | value of one of the webhook's two secrets, written `$` followed by the secret's name; a name of this table means what the table says |
          *
          *     **Delivery.** Any 2XX within 10 seconds is success; the body of the answer does not matter. Redirects are not followed. Anything else
          *     is tried again after 5 seconds, 1 minute, 5 minutes, 30 minutes, 2 hours, 5 hours and 10 hours, with some jitter and with the same
@@ -3819,9 +3912,474 @@ export interface components {
              */
             num_deleted: number;
         };
+        /** @description What is watched. */
+        AutomationScope: {
+            /**
+             * @description Whether it is a project or a registry.
+             * @example project
+             * @enum {string}
+             */
+            type: "project" | "registry";
+            /** @description Team that owns it. */
+            entity: components["schemas"]["ResourceName"];
+            /**
+             * @description Name of the project; null for a registry.
+             * @example yes-no-maybe
+             */
+            project: string | null;
+            /**
+             * @description Name of the registry; null for a project.
+             * @example null
+             */
+            registry: string | null;
+        };
+        /**
+         * @description What happens. `ADD_ARTIFACT_ALIAS`: an alias is put on an artifact version that did not bear it, `latest` and `step<N>` included.
+         *     `ADD_ARTIFACT_TAG`: the same for a tag. `LINK_ARTIFACT`: a version is linked into a collection of the registry. `RUN_METRIC`: a
+         *     value of a run's metric meets the threshold.
+         * @example ADD_ARTIFACT_ALIAS
+         * @enum {string}
+         */
+        AutomationEventType: "ADD_ARTIFACT_ALIAS" | "ADD_ARTIFACT_TAG" | "LINK_ARTIFACT" | "RUN_METRIC";
+        /**
+         * @description A regular expression in RE2 syntax, which has no look-around and no back-references, at most 512 characters long. It is searched for
+         *     anywhere in the text: use `^` and `$` to match the whole. Upper and lower case differ, unless it begins with `(?i)`. One that cannot
+         *     be read, or repeats so much that it would be slow, is a 422.
+         * @example ^production$
+         */
+        RegularExpression: string;
+        /**
+         * @description How the metric's value is compared with the threshold.
+         * @example >=
+         * @enum {string}
+         */
+        ThresholdOperator: ">" | ">=" | "<" | "<=";
+        /** @description Which events fire the automation. */
+        AutomationTrigger: {
+            type: components["schemas"]["AutomationEventType"];
+            /**
+             * @description Found in the alias; null for other types.
+             * @example ^production$
+             */
+            alias_regex: components["schemas"]["RegularExpression"] | null;
+            /**
+             * @description Name of the metric; null for other types.
+             * @example null
+             */
+            metric: string | null;
+            /**
+             * @description How the value is compared; null for other types.
+             * @example null
+             */
+            operator: components["schemas"]["ThresholdOperator"] | null;
+            /**
+             * @description What the value is compared with; null for other types.
+             * @example null
+             */
+            threshold: number | null;
+        };
+        /** @description Which runs count. Both conditions must hold. */
+        AutomationFilter: {
+            /**
+             * @description Only runs that this user created; null means any user's.
+             * @example ada
+             */
+            user: string | null;
+            /**
+             * @description Found in the run's name, which is the model's name; null means any name.
+             * @example ^yes-no-
+             */
+            run_name_regex: components["schemas"]["RegularExpression"] | null;
+        };
         /** @description The payload of an automation, an object of its creator's own making. */
         AutomationPayload: {
             [key: string]: unknown;
+        };
+        /** @description What watches a project or a registry and calls a webhook. */
+        Automation: {
+            /**
+             * Format: uuid
+             * @description Id of the automation.
+             * @example 01990c5e-7a10-7c2d-8e3f-1a2b3c4d5e6f
+             */
+            id: string;
+            /**
+             * @description Name of the automation.
+             * @example Announce production models
+             */
+            name: string;
+            /**
+             * @description What it is for.
+             * @example Tells the chat room what goes live.
+             */
+            description: string | null;
+            /**
+             * @description Whether it fires.
+             * @example true
+             */
+            enabled: boolean;
+            scope: components["schemas"]["AutomationScope"];
+            event: components["schemas"]["AutomationTrigger"];
+            /** @description Which runs count; null means all. */
+            filter: components["schemas"]["AutomationFilter"] | null;
+            /**
+             * Format: uuid
+             * @description Webhook that is called.
+             * @example 01990c5e-7900-7a1b-9c2d-3e4f5a6b7c8d
+             */
+            webhook_id: string;
+            /** @description What is sent, with its variables. */
+            payload: components["schemas"]["AutomationPayload"];
+            /**
+             * @description User who created it.
+             * @example ada
+             */
+            created_by: string;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             * @example 2026-11-21T10:20:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             * @example 2026-11-21T10:20:00.000Z
+             */
+            updated_at: string;
+        };
+        /** @description One page of automations. */
+        AutomationList: {
+            /**
+             * @description Always `list`.
+             * @example list
+             * @constant
+             */
+            object: "list";
+            /** @description The automations of this page. */
+            data: components["schemas"]["Automation"][];
+            /**
+             * @description Id of the first item, or `""` when the page is empty.
+             * @example 01990c5e-7a10-7c2d-8e3f-1a2b3c4d5e6f
+             */
+            first_id: string;
+            /**
+             * @description Id of the last item, or `""` when the page is empty. Send it as `after` to get the next page.
+             * @example 01990c5e-7a10-7c2d-8e3f-1a2b3c4d5e6f
+             */
+            last_id: string;
+            /**
+             * @description Whether another page follows.
+             * @example false
+             */
+            has_more: boolean;
+        };
+        /** @description What is watched. It applies to all collections and runs in it, those made later included. */
+        NewAutomationScope: {
+            /**
+             * @description Whether it is a project or a registry.
+             * @example project
+             * @enum {string}
+             */
+            type: "project" | "registry";
+            /** @description Team that owns it. One that the caller is not in is a 403. */
+            entity: components["schemas"]["ResourceName"];
+            /**
+             * @description Name of the project; required for that type and not allowed for the other.
+             * @default null
+             * @example yes-no-maybe
+             */
+            project?: string | null;
+            /**
+             * @description Name of the registry; required for that type and not allowed for the other.
+             * @default null
+             * @example null
+             */
+            registry?: string | null;
+        };
+        /** @description Which events fire the automation. */
+        NewAutomationTrigger: {
+            type: components["schemas"]["AutomationEventType"];
+            /**
+             * @description For ADD_ARTIFACT_ALIAS, where it is required; it is found in the alias.
+             * @example ^production$
+             */
+            alias_regex?: components["schemas"]["RegularExpression"] | null;
+            /**
+             * @description For RUN_METRIC, where it is required; the name of the metric, such as `val/reward`.
+             * @default null
+             * @example null
+             */
+            metric?: string | null;
+            /**
+             * @description For RUN_METRIC, where it is required; how the value is compared.
+             * @example null
+             */
+            operator?: components["schemas"]["ThresholdOperator"] | null;
+            /**
+             * @description For RUN_METRIC, where it is required; what the value is compared with. An automation fires at most once for a run within 24 hours.
+             * @default null
+             * @example null
+             */
+            threshold?: number | null;
+        };
+        /** @description Which runs count, for RUN_METRIC only. Both conditions must hold. */
+        NewAutomationFilter: {
+            /**
+             * @description Only runs that this user created; null means any user's.
+             * @default null
+             * @example ada
+             */
+            user?: string | null;
+            /**
+             * @description Found in the run's name, which is the model's name; null means any name.
+             * @example ^yes-no-
+             */
+            run_name_regex?: components["schemas"]["RegularExpression"] | null;
+        };
+        /** @description An automation to create. */
+        CreateAutomationRequest: {
+            /**
+             * @description Name of the automation. Several may have the same.
+             * @example Announce production models
+             */
+            name: string;
+            /**
+             * @description What it is for.
+             * @default null
+             * @example Tells the chat room what goes live.
+             */
+            description?: string | null;
+            /**
+             * @description Whether it fires.
+             * @example true
+             */
+            enabled: boolean;
+            scope: components["schemas"]["NewAutomationScope"];
+            event: components["schemas"]["NewAutomationTrigger"];
+            /** @description Which runs count, for RUN_METRIC only; null means all. */
+            filter?: components["schemas"]["NewAutomationFilter"] | null;
+            /**
+             * Format: uuid
+             * @description Webhook of the same team that is called.
+             * @example 01990c5e-7900-7a1b-9c2d-3e4f5a6b7c8d
+             */
+            webhook_id: string;
+            /**
+             * @description A JSON object in whose strings variables are substituted, at any depth; keys are left as they are. automationDelivery describes the
+             *     variables. As compact JSON it has at most 64 KiB, and it nests at most 32 deep. Left out, it is an empty object.
+             * @example {
+             *       "text": "${event_author} put ${alias} on ${artifact_version_string}"
+             *     }
+             */
+            payload?: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description An automation that was deleted. */
+        DeletedAutomation: {
+            /**
+             * Format: uuid
+             * @description Id of the automation.
+             * @example 01990c5e-7a10-7c2d-8e3f-1a2b3c4d5e6f
+             */
+            id: string;
+            /**
+             * @description Always true.
+             * @example true
+             * @constant
+             */
+            deleted: true;
+        };
+        /** @description What to change of an automation; what is left out stays as it is. */
+        UpdateAutomationRequest: {
+            /**
+             * @description Name of the automation. Several may have the same.
+             * @example Announce production models
+             */
+            name?: string;
+            /**
+             * @description What it is for.
+             * @example Tells the chat room what goes live.
+             */
+            description?: string | null;
+            /**
+             * @description Whether it fires.
+             * @example true
+             */
+            enabled?: boolean;
+            scope?: components["schemas"]["NewAutomationScope"];
+            event?: components["schemas"]["NewAutomationTrigger"];
+            /** @description Which runs count, for RUN_METRIC only; null means all and takes away what was there. */
+            filter?: components["schemas"]["NewAutomationFilter"] | null;
+            /**
+             * Format: uuid
+             * @description Webhook of the same team that is called.
+             * @example 01990c5e-7900-7a1b-9c2d-3e4f5a6b7c8d
+             */
+            webhook_id?: string;
+            /**
+             * @description A JSON object in whose strings variables are substituted, at any depth; keys are left as they are. automationDelivery describes the
+             *     variables. As compact JSON it has at most 64 KiB, and it nests at most 32 deep.
+             * @example {
+             *       "text": "${event_author} put ${alias} on ${artifact_version_string}"
+             *     }
+             */
+            payload?: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * @description How far an execution got. `Pending`: its delivery is under way, or waits to be tried again. `Finished`: the endpoint took it.
+         *     `Failed`: it was given up.
+         * @example Finished
+         * @enum {string}
+         */
+        AutomationStatus: "Pending" | "Finished" | "Failed";
+        /** @description What happened. A part that the type of event does not have is null. */
+        AutomationEvent: {
+            type: components["schemas"]["AutomationEventType"];
+            /**
+             * @description User who caused it.
+             * @example ada
+             */
+            author: string;
+            /**
+             * @description Team that owns the artifact or the run.
+             * @example default
+             */
+            entity: string;
+            /**
+             * @description Project of the artifact or the run.
+             * @example yes-no-maybe
+             */
+            project: string;
+            /**
+             * @description Registry that it happened in.
+             * @example null
+             */
+            registry: string | null;
+            /**
+             * @description Collection of the registry that holds the version, else the name of the artifact.
+             * @example yes-no-maybe-001
+             */
+            collection: string | null;
+            /**
+             * @description The version, `<entity>/<project>/<name>:v<N>`.
+             * @example default/yes-no-maybe/yes-no-maybe-001:v12
+             */
+            artifact: string | null;
+            /**
+             * @description The alias that was added.
+             * @example production
+             */
+            alias: string | null;
+            /**
+             * @description The tag that was added.
+             * @example null
+             */
+            tag: string | null;
+            /**
+             * @description Id of the run.
+             * @example null
+             */
+            run_id: string | null;
+            /**
+             * @description Name of the run.
+             * @example null
+             */
+            run_name: string | null;
+            /**
+             * @description Name of the metric.
+             * @example null
+             */
+            metric: string | null;
+            /**
+             * @description Value of the metric.
+             * @example null
+             */
+            value: number | null;
+            /**
+             * @description What the value was compared with.
+             * @example null
+             */
+            threshold: number | null;
+            /**
+             * @description Step of the checkpoint that the value belongs to.
+             * @example null
+             */
+            step: number | null;
+        };
+        /** @description One time that an automation fired. */
+        AutomationExecution: {
+            /**
+             * Format: uuid
+             * @description Id of the execution.
+             * @example 01990c5e-7b20-7d3e-9f40-2b3c4d5e6f70
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The automation.
+             * @example 01990c5e-7a10-7c2d-8e3f-1a2b3c4d5e6f
+             */
+            automation_id: string;
+            status: components["schemas"]["AutomationStatus"];
+            event: components["schemas"]["AutomationEvent"];
+            /**
+             * Format: uuid
+             * @description The delivery to the webhook; null when none was made, or when it is no longer kept.
+             * @example 01990c5e-7b21-7e4f-a051-3c4d5e6f7081
+             */
+            delivery_id: string | null;
+            /**
+             * @description HTTP status that the endpoint answered last.
+             * @example 200
+             */
+            response_status: number | null;
+            /**
+             * @description Why it failed.
+             * @example null
+             */
+            error: string | null;
+            /**
+             * Format: date-time
+             * @description When it fired.
+             * @example 2026-11-21T10:31:02.540Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it finished or failed; null while it is pending.
+             * @example 2026-11-21T10:31:02.871Z
+             */
+            finished_at: string | null;
+        };
+        /** @description One page of executions. */
+        AutomationExecutionList: {
+            /**
+             * @description Always `list`.
+             * @example list
+             * @constant
+             */
+            object: "list";
+            /** @description The executions of this page. */
+            data: components["schemas"]["AutomationExecution"][];
+            /**
+             * @description Id of the first item, or `""` when the page is empty.
+             * @example 01990c5e-7b20-7d3e-9f40-2b3c4d5e6f70
+             */
+            first_id: string;
+            /**
+             * @description Id of the last item, or `""` when the page is empty. Send it as `after` to get the next page.
+             * @example 01990c5e-7b20-7d3e-9f40-2b3c4d5e6f70
+             */
+            last_id: string;
+            /**
+             * @description Whether another page follows.
+             * @example false
+             */
+            has_more: boolean;
         };
     };
     responses: {
@@ -4026,6 +4584,12 @@ export interface components {
         Digests: string[];
         /** @description Digest of the version, as createScorer gave it. */
         Digest: components["schemas"]["ScorerDigest"];
+        /** @description Gives only the automations of the project of this name, in whichever team. */
+        AutomationProjectFilter: components["schemas"]["ResourceName"];
+        /** @description Gives only the automations of the registry of this name, in whichever team. */
+        AutomationRegistryFilter: components["schemas"]["ResourceName"];
+        /** @description Id of the automation, as createAutomation gave it. */
+        AutomationId: string;
         /** @description The body is JSON. */
         WebhookContentType: "application/json";
         /** @description The webhook's access token, as `Bearer <ACCESS_TOKEN>`. Only there when the webhook has one. */
@@ -4181,7 +4745,25 @@ export type ScorerList = components['schemas']['ScorerList'];
 export type CreateScorerRequest = components['schemas']['CreateScorerRequest'];
 export type ScorerDigestList = components['schemas']['ScorerDigestList'];
 export type DeletedScorer = components['schemas']['DeletedScorer'];
+export type AutomationScope = components['schemas']['AutomationScope'];
+export type AutomationEventType = components['schemas']['AutomationEventType'];
+export type RegularExpression = components['schemas']['RegularExpression'];
+export type ThresholdOperator = components['schemas']['ThresholdOperator'];
+export type AutomationTrigger = components['schemas']['AutomationTrigger'];
+export type AutomationFilter = components['schemas']['AutomationFilter'];
 export type AutomationPayload = components['schemas']['AutomationPayload'];
+export type Automation = components['schemas']['Automation'];
+export type AutomationList = components['schemas']['AutomationList'];
+export type NewAutomationScope = components['schemas']['NewAutomationScope'];
+export type NewAutomationTrigger = components['schemas']['NewAutomationTrigger'];
+export type NewAutomationFilter = components['schemas']['NewAutomationFilter'];
+export type CreateAutomationRequest = components['schemas']['CreateAutomationRequest'];
+export type DeletedAutomation = components['schemas']['DeletedAutomation'];
+export type UpdateAutomationRequest = components['schemas']['UpdateAutomationRequest'];
+export type AutomationStatus = components['schemas']['AutomationStatus'];
+export type AutomationEvent = components['schemas']['AutomationEvent'];
+export type AutomationExecution = components['schemas']['AutomationExecution'];
+export type AutomationExecutionList = components['schemas']['AutomationExecutionList'];
 export type ResponseTooManyRequests = components['responses']['TooManyRequests'];
 export type ResponseInternalError = components['responses']['InternalError'];
 export type ResponseServiceUnavailable = components['responses']['ServiceUnavailable'];
@@ -4231,6 +4813,9 @@ export type ParameterToDay = components['parameters']['ToDay'];
 export type ParameterObjectId = components['parameters']['ObjectId'];
 export type ParameterDigests = components['parameters']['Digests'];
 export type ParameterDigest = components['parameters']['Digest'];
+export type ParameterAutomationProjectFilter = components['parameters']['AutomationProjectFilter'];
+export type ParameterAutomationRegistryFilter = components['parameters']['AutomationRegistryFilter'];
+export type ParameterAutomationId = components['parameters']['AutomationId'];
 export type ParameterWebhookContentType = components['parameters']['WebhookContentType'];
 export type ParameterWebhookAuthorization = components['parameters']['WebhookAuthorization'];
 export type ParameterWebhookSignature = components['parameters']['WebhookSignature'];
@@ -5951,6 +6536,219 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Scorer"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listAutomations: {
+        parameters: {
+            query?: {
+                /** @description Gives only what counts for this team. One that the caller is not in is a 403, whether or not it exists. */
+                entity?: components["parameters"]["EntityFilter"];
+                /** @description Gives only the automations of the project of this name, in whichever team. */
+                project?: components["parameters"]["AutomationProjectFilter"];
+                /** @description Gives only the automations of the registry of this name, in whichever team. */
+                registry?: components["parameters"]["AutomationRegistryFilter"];
+                /** @description Id of the last item of the previous page (its `last_id`); that item is not repeated. Leave it out for the first page. An id that names no item gives the items that would come after it. */
+                after?: components["parameters"]["After"];
+                /** @description Most items to give in one page, 1 to 100. The default is 20. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Order of the items, `asc` (oldest first) by default or `desc`. */
+                order?: components["parameters"]["Order"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of automations. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AutomationList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    createAutomation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description What to watch, and what to send. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateAutomationRequest"];
+            };
+        };
+        responses: {
+            /** @description The automation. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Automation"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getAutomation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the automation, as createAutomation gave it. */
+                automation_id: components["parameters"]["AutomationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The automation. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Automation"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    deleteAutomation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the automation, as createAutomation gave it. */
+                automation_id: components["parameters"]["AutomationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was deleted. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletedAutomation"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    updateAutomation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the automation, as createAutomation gave it. */
+                automation_id: components["parameters"]["AutomationId"];
+            };
+            cookie?: never;
+        };
+        /** @description What to change. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateAutomationRequest"];
+            };
+        };
+        responses: {
+            /** @description The automation as it is now. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Automation"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listAutomationExecutions: {
+        parameters: {
+            query?: {
+                /** @description Id of the last item of the previous page (its `last_id`); that item is not repeated. Leave it out for the first page. An id that names no item gives the items that would come after it. */
+                after?: components["parameters"]["After"];
+                /** @description Most items to give in one page, 1 to 100. The default is 20. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Order of the items, `asc` (oldest first) by default or `desc`. */
+                order?: components["parameters"]["Order"];
+            };
+            header?: never;
+            path: {
+                /** @description Id of the automation, as createAutomation gave it. */
+                automation_id: components["parameters"]["AutomationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of executions. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AutomationExecutionList"];
                 };
             };
             401: components["responses"]["Unauthorized"];

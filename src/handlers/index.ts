@@ -1,6 +1,7 @@
 import type { Handlers } from '../spec/handler.ts'
 import * as apiKeys from './api-keys.ts'
 import * as artifacts from './artifacts.ts'
+import * as automations from './automations.ts'
 import * as chat from './chat.ts'
 import * as health from './health.ts'
 import * as models from './models.ts'
@@ -33,4 +34,5 @@ export const handlers: Handlers = {
   ...teams,
   ...secrets,
   ...apiKeys,
+  ...automations,
 }

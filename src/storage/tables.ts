@@ -35,6 +35,7 @@ export interface Tables {
   registry_links: RegistryLinkRow
   webhooks: WebhookRow
   automations: AutomationRow
+  watched_scopes: WatchedScopeRow
   automation_executions: AutomationExecutionRow
   webhook_deliveries: WebhookDeliveryRow
   webhook_attempts: WebhookAttemptRow
@@ -240,6 +241,12 @@ export interface AutomationRow {
   created_by: string
   created_at: string
   updated_at: string
+}
+
+/** There is one for each scope and type of event that an enabled automation watches: an event that has none costs no more than seeing so. */
+export interface WatchedScopeRow extends Pick<AutomationRow, 'entity' | 'scope_type' | 'scope_name' | 'event_type'> {
+  /** A new UUID whenever an automation of the scope changes: what was made of them before is stale then, in every process. */
+  stamp: string
 }
 
 export type ExecutionStatus = 'Pending' | 'Finished' | 'Failed'

@@ -6,6 +6,7 @@
  */
 import { parseArgs } from 'node:util'
 import ora, { type Ora } from 'ora'
+import { automationMatching } from './automation-matching.ts'
 import { chatBatching } from './chat-batching.ts'
 import { chatRequests } from './chat-requests.ts'
 import { constrained } from './constrained.ts'
@@ -30,6 +31,7 @@ const BENCHES = [
   largeBodies,
   startTime,
   idleMemory,
+  automationMatching,
 ]
 const DEFAULT_ROUNDS = 5
 

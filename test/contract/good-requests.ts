@@ -82,6 +82,23 @@ export function goodRequest(id: OperationId): CallOptions {
     deleteArtifactTag: { path: { ...version, tag: 'reviewed' } },
     listRegistryLinks: { path: links, query: { limit: 1 } },
     createRegistryLink: { path: links, body: { artifact: `artifact:///${foreignTeam}/${project}/${runId}:v0` } },
+    listAutomations: { query: { entity, project, registry: `${runId}-nothing`, limit: 1 } },
+    createAutomation: {
+      body: {
+        name: `${runId}-good`,
+        description: 'It names a webhook that does not exist',
+        enabled: true,
+        scope: { type: 'project', entity, project },
+        event: { type: 'RUN_METRIC', metric: 'val/reward', operator: '>', threshold: 0.5 },
+        filter: { user: 'nobody', run_name_regex: '^no-such-run$' },
+        webhook_id: unknownId,
+        payload: { text: '$event_author did it' },
+      },
+    },
+    getAutomation: { path: { automation_id: unknownId } },
+    updateAutomation: { path: { automation_id: unknownId }, body: { name: `${runId}-good`, enabled: false } },
+    deleteAutomation: { path: { automation_id: unknownId } },
+    listAutomationExecutions: { path: { automation_id: unknownId }, query: { limit: 1 } },
     getUsage: {
       query: { entity, project, model: target.baseModel, from: '2026-01-01', to: '2026-01-31', limit: 1 },
     },

@@ -2,6 +2,9 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import pino, { type Logger } from 'pino'
 import { DiskStore } from './artifacts/disk-store.ts'
+import { DeliveryWorker } from './automations/delivery-worker.ts'
+import { EndpointGuard, type Lookup } from './automations/endpoint-guard.ts'
+import { Sender } from './automations/send.ts'
 import { SPOOL_FOLDER } from './body.ts'
 import { BodyReader } from './body-reader.ts'
 import type { Settings } from './config.ts'
@@ -14,6 +17,7 @@ import { createOnnxInferenceEngine } from './onnx/onnx-inference-engine.ts'
 import { createOnnxTrainingEngine } from './onnx/onnx-training-engine.ts'
 import { openSecretBox } from './secrets/master-key.ts'
 import { openDatabase } from './storage/database.ts'
+import { countPendingDeliveries } from './storage/deliveries.ts'
 import { lockFolder } from './storage/folder-lock.ts'
 import { addKey, createKeyValue, hasAnyKey, isWeakKey } from './storage/keys.ts'
 import type { TrainingEngine } from './training/engine.ts'
@@ -31,9 +35,11 @@ export interface ServiceParts {
   log?: Logger
   inference?: InferenceEngine
   training?: TrainingEngine
+  /** Finds the addresses of endpoints' host names. */
+  lookup?: Lookup
 }
 
-/** Builds the embedded service in its data folder; parts that are given replace the embedded ones. No job runs until `jobs.start()`. */
+/** Builds the embedded service in its data folder; parts that are given replace the embedded ones. No job runs until `jobs.start()`, and nothing is sent until `deliveries.start()`. */
 export async function createService(settings: Settings, parts: ServiceParts = {}): Promise<Service> {
   const lock = lockFolder(settings.dataDir)
   try {
@@ -46,6 +52,7 @@ export async function createService(settings: Settings, parts: ServiceParts = {}
 
 async function createParts(settings: Settings, parts: ServiceParts): Promise<Omit<Service, 'lock'>> {
   const { dataDir, engineThreads: threads, engineSpinning: spinning } = settings
+  const endpointGuard = new EndpointGuard(settings.webhookAllow, parts.lookup)
   for (const name of TRANSIENT_FOLDERS) {
     await rm(join(dataDir, name), { recursive: true, force: true })
     await mkdir(join(dataDir, name), { recursive: true })
@@ -75,6 +82,10 @@ async function createParts(settings: Settings, parts: ServiceParts): Promise<Omi
     workDir: join(dataDir, WORK_FOLDER),
     onJobEnded: metrics.countJob,
   })
+  const secrets = openSecretBox(settings)
+  const sender = new Sender(settings, endpointGuard)
+  const deliveries = new DeliveryWorker({ database, log, secrets, sender, settings, onOutcome: metrics.countDelivery })
+  metrics.watchDeliveries(() => countPendingDeliveries(database))
   return {
     settings,
     log,
@@ -84,16 +95,20 @@ async function createParts(settings: Settings, parts: ServiceParts): Promise<Omi
     inference,
     training,
     jobs,
+    deliveries,
+    sender,
+    endpointGuard,
     metrics,
     usage: new UsageCounter({ database, log }),
     bodies: new BodyReader(),
-    secrets: openSecretBox(settings),
+    secrets,
   }
 }
 
 /** Stops the parts in the order in which they depend on each other. */
 export async function closeService({
   jobs,
+  deliveries,
   bodies,
   training,
   inference,
@@ -101,7 +116,7 @@ export async function closeService({
   database,
   lock,
 }: Service): Promise<void> {
-  await jobs.stop()
+  await Promise.all([jobs.stop(), deliveries.stop()])
   await bodies.close()
   await training.close()
   await inference.close()

@@ -8,6 +8,7 @@ import * as scorers from './scorers.ts'
 import * as trainingJobs from './training-jobs.ts'
 import { logTrajectories } from './trajectory-log.ts'
 import * as usage from './usage.ts'
+import * as webhooks from './webhooks.ts'
 
 const { requireModel: _, ...modelHandlers } = models
 
@@ -22,4 +23,5 @@ export const handlers: Handlers = {
   ...scorers,
   ...chat,
   ...usage,
+  ...webhooks,
 }

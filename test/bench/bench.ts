@@ -9,6 +9,7 @@ import ora, { type Ora } from 'ora'
 import { chatBatching } from './chat-batching.ts'
 import { chatRequests } from './chat-requests.ts'
 import { constrained } from './constrained.ts'
+import { deliveries } from './deliveries.ts'
 import { generation } from './generation.ts'
 import { idleMemory } from './idle-memory.ts'
 import { jobCreations } from './job-creations.ts'
@@ -27,6 +28,7 @@ const BENCHES = [
   chatRequests,
   streams,
   jobCreations,
+  deliveries,
   largeBodies,
   startTime,
   idleMemory,

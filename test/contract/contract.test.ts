@@ -23,6 +23,7 @@ import './scorers.contract.ts'
 import './training.contract.ts'
 import './training-jobs.contract.ts'
 import './usage.contract.ts'
+import './webhooks.contract.ts'
 import './faults.contract.ts'
 
 /** These need a service that is in trouble, which cannot be arranged from outside. */

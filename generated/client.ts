@@ -61,6 +61,14 @@ const plans = {
   createApiKey: { id: 'createApiKey', method: 'post', route: '/v1/preview/api-keys', path: [], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
   deleteApiKey: { id: 'deleteApiKey', method: 'delete', route: '/v1/preview/api-keys/{api_key_id}', path: ['api_key_id'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
   getUsage: { id: 'getUsage', method: 'get', route: '/v1/preview/usage', path: [], query: ['entity', 'project', 'model', 'from', 'to', 'after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  listWebhooks: { id: 'listWebhooks', method: 'get', route: '/v1/preview/teams/{entity}/webhooks', path: ['entity'], query: ['after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  createWebhook: { id: 'createWebhook', method: 'post', route: '/v1/preview/teams/{entity}/webhooks', path: ['entity'], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
+  getWebhook: { id: 'getWebhook', method: 'get', route: '/v1/preview/teams/{entity}/webhooks/{webhook_id}', path: ['entity', 'webhook_id'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  deleteWebhook: { id: 'deleteWebhook', method: 'delete', route: '/v1/preview/teams/{entity}/webhooks/{webhook_id}', path: ['entity', 'webhook_id'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  updateWebhook: { id: 'updateWebhook', method: 'patch', route: '/v1/preview/teams/{entity}/webhooks/{webhook_id}', path: ['entity', 'webhook_id'], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
+  testWebhook: { id: 'testWebhook', method: 'post', route: '/v1/preview/teams/{entity}/webhooks/{webhook_id}/test', path: ['entity', 'webhook_id'], query: [], body: 'json', bodyRequired: false, files: [], security: 'bearer' },
+  listWebhookDeliveries: { id: 'listWebhookDeliveries', method: 'get', route: '/v1/preview/teams/{entity}/webhooks/{webhook_id}/deliveries', path: ['entity', 'webhook_id'], query: ['status', 'after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  redeliverWebhook: { id: 'redeliverWebhook', method: 'post', route: '/v1/preview/teams/{entity}/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver', path: ['entity', 'webhook_id', 'delivery_id'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
   listScorers: { id: 'listScorers', method: 'get', route: '/v2/{entity}/{project}/scorers', path: ['entity', 'project'], query: ['after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
   createScorer: { id: 'createScorer', method: 'post', route: '/v2/{entity}/{project}/scorers', path: ['entity', 'project'], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
   deleteScorer: { id: 'deleteScorer', method: 'delete', route: '/v2/{entity}/{project}/scorers/{object_id}', path: ['entity', 'project', 'object_id'], query: ['digests'], body: 'value', bodyRequired: false, files: [], security: 'bearer' },
@@ -1361,6 +1369,213 @@ export const createClient = (settings: ClientSettings) => {
      */
     iterateUsage: (input: Input<'getUsage'> = {}, options?: Options<'getUsage'>) =>
       runtime.items<Item<'getUsage'>>(plans.getUsage, input, options),
+
+    /**
+     * List webhooks.
+     *
+     * Gives the webhooks of a team, oldest first unless `order` says otherwise. Members may read them.
+     *
+     * GET /v1/preview/teams/{entity}/webhooks
+     *
+     * @example
+     * await client.listWebhooks({ entity: 'default' })
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    listWebhooks: (input: Input<'listWebhooks'>, options?: Options<'listWebhooks'>) =>
+      runtime.json<Output<'listWebhooks'>>(plans.listWebhooks, input, options),
+
+    /**
+     * List webhooks.
+     *
+     * Gives the webhooks of a team, oldest first unless `order` says otherwise. Members may read them.
+     *
+     * Gives every item, asking for page after page as the loop goes on; `limit` is the size of a page.
+     *
+     * GET /v1/preview/teams/{entity}/webhooks
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    iterateWebhooks: (input: Input<'listWebhooks'>, options?: Options<'listWebhooks'>) =>
+      runtime.items<Item<'listWebhooks'>>(plans.listWebhooks, input, options),
+
+    /**
+     * Create a webhook.
+     *
+     * Stores an endpoint that automations of the team may call, and which of the team's secrets go with it. Only an admin of the team may.
+     * A name that the team has already, and a secret that it has not, are a 400. An `endpoint_url` that names an address which is not
+     * public is a 422; what a host name stands for is judged at every connection.
+     *
+     * POST /v1/preview/teams/{entity}/webhooks
+     * @throws {ApiError} 400: The request is well-formed, but what it asks for cannot be done.
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 413: The body is larger than this deployment allows. Nothing was stored.
+     * @throws {ApiError} 415: The body's content type is not the one declared here.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    createWebhook: (input: Input<'createWebhook'>, options?: Options<'createWebhook'>) =>
+      runtime.json<Output<'createWebhook'>>(plans.createWebhook, input, options),
+
+    /**
+     * Get a webhook.
+     *
+     * Gives one webhook of the team, with the reason when it is disabled.
+     *
+     * GET /v1/preview/teams/{entity}/webhooks/{webhook_id}
+     *
+     * @example
+     * await client.getWebhook({ entity: 'default', webhook_id: '01990c5e-8a10-7d3c-b1f2-0c9d8e7f6a5b' })
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    getWebhook: (input: Input<'getWebhook'>, options?: Options<'getWebhook'>) =>
+      runtime.json<Output<'getWebhook'>>(plans.getWebhook, input, options),
+
+    /**
+     * Delete a webhook.
+     *
+     * Deletes the webhook with the log of its deliveries; what is still waiting is not sent. Only an admin of the team may. A webhook
+     * that an automation calls is a 400.
+     *
+     * DELETE /v1/preview/teams/{entity}/webhooks/{webhook_id}
+     *
+     * @example
+     * await client.deleteWebhook({ entity: 'default', webhook_id: '01990c5e-8a10-7d3c-b1f2-0c9d8e7f6a5b' })
+     * @throws {ApiError} 400: The request is well-formed, but what it asks for cannot be done.
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    deleteWebhook: (input: Input<'deleteWebhook'>, options?: Options<'deleteWebhook'>) =>
+      runtime.json<Output<'deleteWebhook'>>(plans.deleteWebhook, input, options),
+
+    /**
+     * Update a webhook.
+     *
+     * Changes what is named and leaves the rest. Only an admin of the team may. A request that changes `endpoint_url` names
+     * `access_token_secret` and `signing_secret` again, null for none, or it is a 422: credentials do not go to a new place unsaid.
+     * `enabled: true` lets a disabled webhook be called again; `enabled: false` disables it, and deliveries that come due meanwhile fail.
+     *
+     * PATCH /v1/preview/teams/{entity}/webhooks/{webhook_id}
+     * @throws {ApiError} 400: The request is well-formed, but what it asks for cannot be done.
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 413: The body is larger than this deployment allows. Nothing was stored.
+     * @throws {ApiError} 415: The body's content type is not the one declared here.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    updateWebhook: (input: Input<'updateWebhook'>, options?: Options<'updateWebhook'>) =>
+      runtime.json<Output<'updateWebhook'>>(plans.updateWebhook, input, options),
+
+    /**
+     * Test a webhook.
+     *
+     * Sends a payload to the endpoint once, with the configured credentials and under the rules of every delivery, and shows what came
+     * back, with the values of secrets masked. Nothing of it is kept. Only an admin of the team may. Variables of the payload that stand
+     * for an event have the values of a made-up one. That an endpoint fails is not an error here: it is the result.
+     *
+     * POST /v1/preview/teams/{entity}/webhooks/{webhook_id}/test
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 413: The body is larger than this deployment allows. Nothing was stored.
+     * @throws {ApiError} 415: The body's content type is not the one declared here.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    testWebhook: (input: Input<'testWebhook'>, options?: Options<'testWebhook'>) =>
+      runtime.json<Output<'testWebhook'>>(plans.testWebhook, input, options),
+
+    /**
+     * List webhook deliveries.
+     *
+     * Gives the deliveries of a webhook, oldest first unless `order` says otherwise, each with its newest 10 attempts. The values of secrets
+     * are masked, in what was sent and in what the endpoint answered. Ended deliveries are deleted after a time that the deployment sets.
+     *
+     * GET /v1/preview/teams/{entity}/webhooks/{webhook_id}/deliveries
+     *
+     * @example
+     * await client.listWebhookDeliveries({ entity: 'default', webhook_id: '01990c5e-8a10-7d3c-b1f2-0c9d8e7f6a5b' })
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    listWebhookDeliveries: (input: Input<'listWebhookDeliveries'>, options?: Options<'listWebhookDeliveries'>) =>
+      runtime.json<Output<'listWebhookDeliveries'>>(plans.listWebhookDeliveries, input, options),
+
+    /**
+     * List webhook deliveries.
+     *
+     * Gives the deliveries of a webhook, oldest first unless `order` says otherwise, each with its newest 10 attempts. The values of secrets
+     * are masked, in what was sent and in what the endpoint answered. Ended deliveries are deleted after a time that the deployment sets.
+     *
+     * Gives every item, asking for page after page as the loop goes on; `limit` is the size of a page.
+     *
+     * GET /v1/preview/teams/{entity}/webhooks/{webhook_id}/deliveries
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    iterateWebhookDeliveries: (input: Input<'listWebhookDeliveries'>, options?: Options<'listWebhookDeliveries'>) =>
+      runtime.items<Item<'listWebhookDeliveries'>>(plans.listWebhookDeliveries, input, options),
+
+    /**
+     * Redeliver a webhook delivery.
+     *
+     * Sends a delivery again, now, as a new round of the retry schedule, with the id that it had. Only an admin of the team may. One that is
+     * still waiting is sent now; one that is being sent stays as it is. A delivery of a disabled webhook is a 400.
+     *
+     * POST /v1/preview/teams/{entity}/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver
+     *
+     * @example
+     * await client.redeliverWebhook({ entity: 'default', webhook_id: '01990c5e-8a10-7d3c-b1f2-0c9d8e7f6a5b', delivery_id:
+     * '01990c5e-9b21-7e4d-8203-1dae9f807b6c' })
+     * @throws {ApiError} 400: The request is well-formed, but what it asks for cannot be done.
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    redeliverWebhook: (input: Input<'redeliverWebhook'>, options?: Options<'redeliverWebhook'>) =>
+      runtime.json<Output<'redeliverWebhook'>>(plans.redeliverWebhook, input, options),
 
     /**
      * List scorers.

@@ -798,6 +798,127 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/preview/teams/{entity}/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List webhooks
+         * @description Gives the webhooks of a team, oldest first unless `order` says otherwise. Members may read them.
+         */
+        get: operations["listWebhooks"];
+        put?: never;
+        /**
+         * Create a webhook
+         * @description Stores an endpoint that automations of the team may call, and which of the team's secrets go with it. Only an admin of the team may.
+         *     A name that the team has already, and a secret that it has not, are a 400. An `endpoint_url` that names an address which is not
+         *     public is a 422; what a host name stands for is judged at every connection.
+         */
+        post: operations["createWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/preview/teams/{entity}/webhooks/{webhook_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a webhook
+         * @description Gives one webhook of the team, with the reason when it is disabled.
+         */
+        get: operations["getWebhook"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a webhook
+         * @description Deletes the webhook with the log of its deliveries; what is still waiting is not sent. Only an admin of the team may. A webhook
+         *     that an automation calls is a 400.
+         */
+        delete: operations["deleteWebhook"];
+        options?: never;
+        head?: never;
+        /**
+         * Update a webhook
+         * @description Changes what is named and leaves the rest. Only an admin of the team may. A request that changes `endpoint_url` names
+         *     `access_token_secret` and `signing_secret` again, null for none, or it is a 422: credentials do not go to a new place unsaid.
+         *     `enabled: true` lets a disabled webhook be called again; `enabled: false` disables it, and deliveries that come due meanwhile fail.
+         */
+        patch: operations["updateWebhook"];
+        trace?: never;
+    };
+    "/v1/preview/teams/{entity}/webhooks/{webhook_id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test a webhook
+         * @description Sends a payload to the endpoint once, with the configured credentials and under the rules of every delivery, and shows what came
+         *     back, with the values of secrets masked. Nothing of it is kept. Only an admin of the team may. Variables of the payload that stand
+         *     for an event have the values of a made-up one. That an endpoint fails is not an error here: it is the result.
+         */
+        post: operations["testWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/preview/teams/{entity}/webhooks/{webhook_id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List webhook deliveries
+         * @description Gives the deliveries of a webhook, oldest first unless `order` says otherwise, each with its newest 10 attempts. The values of secrets
+         *     are masked, in what was sent and in what the endpoint answered. Ended deliveries are deleted after a time that the deployment sets.
+         */
+        get: operations["listWebhookDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/preview/teams/{entity}/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Redeliver a webhook delivery
+         * @description Sends a delivery again, now, as a new round of the retry schedule, with the id that it had. Only an admin of the team may. One that is
+         *     still waiting is sent now; one that is being sent stays as it is. A delivery of a disabled webhook is a 400.
+         */
+        post: operations["redeliverWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/{entity}/{project}/scorers": {
         parameters: {
             query?: never;
@@ -997,9 +1118,21 @@ export interface webhooks {
          *     | `ACCESS_TOKEN` | the webhook's access token, when it has one |
          *     | `<SECRET_NAME>` | value of one of the webhook's two secrets, written `$` followed by the secret's name; a name of this table means what the table says |
          *
-         *     **Delivery.** Any 2XX within 10 seconds is success; the body of the answer does not matter. Redirects are not followed. Anything else
-         *     is tried again after 5 seconds, 1 minute, 5 minutes, 30 minutes, 2 hours, 5 hours and 10 hours, with some jitter and with the same
-         *     bytes; `Retry-After` is honoured, and 410 ends it at once. An event is delivered at least once, so a receiver may see it twice.
+         *     **Standard Webhooks.** A deployment may send the headers of that specification too: `webhook-id`, which is the id of the delivery,
+         *     `webhook-timestamp`, and, when there is a shared secret, `webhook-signature`. A shared secret that begins with `whsec_` is base64
+         *     after that prefix there; `X-Vendor-Signature` takes every secret as it is written.
+         *
+         *     **Success.** Any 2XX whose head comes within 10 seconds (a setting) is success; the body of the answer does not matter. Up to 64 KiB
+         *     of it are kept for the log, read within the same 10 seconds; a longer one is not read to its end.
+         *
+         *     **Retries.** Anything else failed: another status, no answer in time, a connection that is refused or ends early, an address that is
+         *     not public, a secret that the team has no more. Redirects are not followed, so a 3XX failed too. It is tried again after 5 seconds,
+         *     1 minute, 5 minutes, 30 minutes, 2 hours, 5 hours and 10 hours (a setting), each up to a fifth longer, and not before the time that
+         *     `Retry-After` gives, in seconds or as a date, of at most a day. 410 ends the delivery at once. Each attempt has the same body and the
+         *     same id, unless a secret has another value by then. An event is delivered at least once, so a receiver may see it twice, and
+         *     deliveries may come in another order than their events.
+         *
+         *     **Disabling.** A webhook without a success for five days after a failure is disabled. Its deliveries fail until an admin enables it.
          */
         post: operations["automationDelivery"];
         delete?: never;
@@ -3814,6 +3947,342 @@ export interface components {
             has_more: boolean;
         };
         /**
+         * @description Name of a webhook, unique in its team. Words of letters, digits, hyphens and underscores, with single spaces between them.
+         * @example Deploy hook
+         */
+        WebhookName: string;
+        /** @description An endpoint of a team that automations may call. */
+        Webhook: {
+            /**
+             * Format: uuid
+             * @description Id of the webhook.
+             * @example 01990c5e-8a10-7d3c-b1f2-0c9d8e7f6a5b
+             */
+            id: string;
+            /** @description The team that owns the webhook. */
+            entity: components["schemas"]["ResourceName"];
+            name: components["schemas"]["WebhookName"];
+            /**
+             * @description Where it sends to.
+             * @example https://hooks.example.com/deploy
+             */
+            endpoint_url: string;
+            /**
+             * @description Name of the secret that is sent as `Authorization: Bearer`.
+             * @example DEPLOY_TOKEN
+             */
+            access_token_secret: string | null;
+            /**
+             * @description Name of the secret that signs the body.
+             * @example DEPLOY_SIGNING_KEY
+             */
+            signing_secret: string | null;
+            /**
+             * @description Whether deliveries are sent. Those of a disabled webhook fail when they come due.
+             * @example true
+             */
+            enabled: boolean;
+            /**
+             * Format: date-time
+             * @description When it was disabled.
+             * @example null
+             */
+            disabled_at: string | null;
+            /**
+             * @description Why it is disabled, such as that its endpoint failed for five days.
+             * @example null
+             */
+            disabled_reason: string | null;
+            /**
+             * @description The user who created it.
+             * @example ada
+             */
+            created_by: string;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             * @example 2026-11-21T10:15:30.127Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed, by a user or because its endpoint failed for too long.
+             * @example 2026-11-21T10:15:30.127Z
+             */
+            updated_at: string;
+        };
+        /** @description One page of webhooks. */
+        WebhookList: {
+            /**
+             * @description Always `list`.
+             * @example list
+             * @constant
+             */
+            object: "list";
+            /** @description The webhooks of this page. */
+            data: components["schemas"]["Webhook"][];
+            /**
+             * @description Id of the first item, or `""` when the page is empty.
+             * @example 01990c5e-8a10-7d3c-b1f2-0c9d8e7f6a5b
+             */
+            first_id: string;
+            /**
+             * @description Id of the last item, or `""` when the page is empty. Send it as `after` to get the next page.
+             * @example 01990c5e-8a10-7d3c-b1f2-0c9d8e7f6a5b
+             */
+            last_id: string;
+            /**
+             * @description Whether another page follows.
+             * @example false
+             */
+            has_more: boolean;
+        };
+        /**
+         * @description Where to send to, an `http` or `https` URL. No user name or password, no fragment, no white space and no backslash. A host written as
+         *     an address must be a public one, unless the deployment allows it: private, loopback, link-local, multicast, metadata and translated
+         *     addresses are refused, here and whenever a host name turns out to stand for one.
+         * @example https://hooks.example.com/deploy
+         */
+        EndpointUrl: string;
+        /** @description A webhook to create. */
+        CreateWebhookRequest: {
+            /** @description Name of the webhook, unique in the team. */
+            name: components["schemas"]["WebhookName"];
+            endpoint_url: components["schemas"]["EndpointUrl"];
+            /**
+             * @description Name of the secret of the team whose value is sent as `Authorization: Bearer`, or null for none. One that the team has not is a 400.
+             * @default null
+             * @example DEPLOY_TOKEN
+             */
+            access_token_secret?: string | null;
+            /**
+             * @description Name of the secret of the team that signs the body, the shared secret, or null for none. One that the team has not is a 400.
+             * @default null
+             * @example DEPLOY_SIGNING_KEY
+             */
+            signing_secret?: string | null;
+        };
+        /** @description Result of the deletion of a webhook. */
+        DeletedWebhook: {
+            /**
+             * Format: uuid
+             * @description Id of the webhook that was deleted.
+             * @example 01990c5e-8a10-7d3c-b1f2-0c9d8e7f6a5b
+             */
+            webhook_id: string;
+            /**
+             * @description Number of deliveries in its log, which went with it.
+             * @example 12
+             */
+            deleted_deliveries: number;
+        };
+        /** @description Changes of a webhook. What is left out stays as it is. */
+        UpdateWebhookRequest: {
+            /** @description The new name, unique in the team. */
+            name?: components["schemas"]["WebhookName"];
+            endpoint_url?: components["schemas"]["EndpointUrl"];
+            /**
+             * @description Name of the secret of the team whose value is sent as `Authorization: Bearer`, or null for none. One that the team has not is a 400.
+             * @example DEPLOY_TOKEN
+             */
+            access_token_secret?: string | null;
+            /**
+             * @description Name of the secret of the team that signs the body, the shared secret, or null for none. One that the team has not is a 400.
+             * @example DEPLOY_SIGNING_KEY
+             */
+            signing_secret?: string | null;
+            /**
+             * @description Whether deliveries are sent. True forgets that the endpoint failed.
+             * @example true
+             */
+            enabled?: boolean;
+        };
+        /** @description The payload of an automation, an object of its creator's own making. */
+        AutomationPayload: {
+            [key: string]: unknown;
+        };
+        /** @description A payload to try a webhook with. */
+        TestWebhookRequest: {
+            /** @description The body to send, at most 64 KiB as JSON, with variables as in the payload of an automation. Null or left out, a small one that says it is a test. */
+            payload?: components["schemas"]["AutomationPayload"] | null;
+        };
+        /** @description What an endpoint answered to a test, with the values of secrets masked as `********`. */
+        WebhookTestResult: {
+            /**
+             * @description Status of the answer, or null when none came.
+             * @example 200
+             */
+            status: number | null;
+            /**
+             * @description Headers of the answer, names in lower case; several of one name are joined with a comma.
+             * @example {
+             *       "content-type": "application/json"
+             *     }
+             */
+            headers: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description The first 64 KiB of the body of the answer as text, or null when no answer came.
+             * @example {"ok":true}
+             */
+            body: string | null;
+            /**
+             * @description Time from the start of the connection to the end of what was read of the answer, in milliseconds.
+             * @example 42.5
+             */
+            duration_ms: number;
+            /**
+             * @description Why this would count as a failed attempt, or null when it would be a success.
+             * @example null
+             */
+            error: string | null;
+        };
+        /**
+         * @description `Pending` waits to be sent or to be tried again, `Finished` was taken by the endpoint, `Failed` is given up.
+         * @example Finished
+         * @enum {string}
+         */
+        WebhookDeliveryStatus: "Pending" | "Finished" | "Failed";
+        /** @description One attempt to send a delivery, with the values of secrets masked as `********`. */
+        WebhookAttempt: {
+            /**
+             * @description Number of the attempt within its delivery, counted from 1. One that was cut short by the end of the server may be missing.
+             * @example 1
+             */
+            number: number;
+            /**
+             * Format: date-time
+             * @description When it was sent.
+             * @example 2026-11-21T10:15:31.402Z
+             */
+            created_at: string;
+            /**
+             * @description Time from the start of the connection to the end of what was read of the answer, in milliseconds.
+             * @example 43
+             */
+            duration_ms: number;
+            /**
+             * @description Status of the answer, or null when none came.
+             * @example 200
+             */
+            response_status: number | null;
+            /**
+             * @description Headers of the answer, names in lower case; several of one name are joined with a comma.
+             * @example {
+             *       "content-type": "application/json"
+             *     }
+             */
+            response_headers: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description The first 64 KiB of the body of the answer as text, or null when no answer came.
+             * @example {"ok":true}
+             */
+            response_body: string | null;
+            /**
+             * @description Why the attempt failed, or null when it was a success.
+             * @example null
+             */
+            error: string | null;
+        };
+        /** @description A payload on its way to a webhook's endpoint, or what became of it. */
+        WebhookDelivery: {
+            /**
+             * Format: uuid
+             * @description Id of the delivery, the same for all its attempts and when it is delivered again. It is the `webhook-id` of the Standard Webhooks headers.
+             * @example 01990c5e-9b21-7e4d-8203-1dae9f807b6c
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The webhook that it goes to.
+             * @example 01990c5e-8a10-7d3c-b1f2-0c9d8e7f6a5b
+             */
+            webhook_id: string;
+            /**
+             * Format: uuid
+             * @description The automation that fired, or null when its execution is not kept any more.
+             * @example 01990c5e-8f43-7a56-9c77-2b3c4d5e6f70
+             */
+            automation_id: string | null;
+            /**
+             * Format: uuid
+             * @description The execution of the automation, or null when it is not kept any more.
+             * @example 01990c5e-9b20-7c11-9a44-5f60718293a4
+             */
+            execution_id: string | null;
+            /**
+             * @description What happened.
+             * @example ADD_ARTIFACT_ALIAS
+             * @enum {string}
+             */
+            event_type: "ADD_ARTIFACT_ALIAS" | "ADD_ARTIFACT_TAG" | "LINK_ARTIFACT" | "RUN_METRIC";
+            status: components["schemas"]["WebhookDeliveryStatus"];
+            /**
+             * @description The body that is sent, with its variables substituted and the values of secrets masked.
+             * @example {
+             *       "event": "ADD_ARTIFACT_ALIAS",
+             *       "alias": "production"
+             *     }
+             */
+            body: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description Why the last attempt failed, or why there was none.
+             * @example null
+             */
+            error: string | null;
+            /** @description The newest 10 attempts, oldest first. */
+            attempts: components["schemas"]["WebhookAttempt"][];
+            /**
+             * Format: date-time
+             * @description When it is sent next, or null when it has ended.
+             * @example null
+             */
+            next_attempt_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the event happened.
+             * @example 2026-11-21T10:15:31.388Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it ended.
+             * @example 2026-11-21T10:15:31.450Z
+             */
+            finished_at: string | null;
+        };
+        /** @description One page of deliveries. */
+        WebhookDeliveryList: {
+            /**
+             * @description Always `list`.
+             * @example list
+             * @constant
+             */
+            object: "list";
+            /** @description The deliveries of this page. */
+            data: components["schemas"]["WebhookDelivery"][];
+            /**
+             * @description Id of the first item, or `""` when the page is empty.
+             * @example 01990c5e-9b21-7e4d-8203-1dae9f807b6c
+             */
+            first_id: string;
+            /**
+             * @description Id of the last item, or `""` when the page is empty. Send it as `after` to get the next page.
+             * @example 01990c5e-9b21-7e4d-8203-1dae9f807b6c
+             */
+            last_id: string;
+            /**
+             * @description Whether another page follows.
+             * @example false
+             */
+            has_more: boolean;
+        };
+        /**
          * @description Digest of the content of a scorer version. It names the version among those of its scorer.
          * @example 73835d2c9bfe2fc80fb3e078a85dfff77b297c13ab068d92b84eb6f3c6396c25
          */
@@ -3990,10 +4459,6 @@ export interface components {
              * @example ^yes-no-
              */
             run_name_regex: components["schemas"]["RegularExpression"] | null;
-        };
-        /** @description The payload of an automation, an object of its creator's own making. */
-        AutomationPayload: {
-            [key: string]: unknown;
         };
         /** @description What watches a project or a registry and calls a webhook. */
         Automation: {
@@ -4578,6 +5043,12 @@ export interface components {
         FromDay: string;
         /** @description The last day to give, in UTC; all of it is included. */
         ToDay: string;
+        /** @description Id of the webhook, as createWebhook gave it. */
+        WebhookId: string;
+        /** @description Gives only the deliveries that are in this status now. */
+        DeliveryStatusFilter: components["schemas"]["WebhookDeliveryStatus"];
+        /** @description Id of the delivery, as listWebhookDeliveries gives it. */
+        DeliveryId: string;
         /** @description Id of the scorer, all versions of it. */
         ObjectId: components["schemas"]["ResourceName"];
         /** @description Digests of the versions to delete, as a repeated parameter. The forms `digests=a,b` and `digests[]=a` are understood as well. Left out or empty, all versions are deleted. */
@@ -4596,6 +5067,12 @@ export interface components {
         WebhookAuthorization: string;
         /** @description HMAC-SHA256 of the body's exact bytes with the webhook's shared secret, as 64 lower-case hexadecimal digits. Only there when the webhook has a shared secret. */
         WebhookSignature: string;
+        /** @description Id of the delivery, the same for each of its attempts and when it is delivered again. Only there when the deployment sends the Standard Webhooks headers. */
+        WebhookMessageId: string;
+        /** @description When this attempt was sent, in whole Unix seconds. Only there when the deployment sends the Standard Webhooks headers. */
+        WebhookTimestamp: string;
+        /** @description The signature of Standard Webhooks, `v1,` and base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. Only there when the deployment sends the Standard Webhooks headers and the webhook has a shared secret. */
+        WebhookStandardSignature: string;
     };
     requestBodies: never;
     headers: {
@@ -4739,6 +5216,20 @@ export type NewApiKey = components['schemas']['NewApiKey'];
 export type DeletedApiKey = components['schemas']['DeletedApiKey'];
 export type UsageLine = components['schemas']['UsageLine'];
 export type UsageList = components['schemas']['UsageList'];
+export type WebhookName = components['schemas']['WebhookName'];
+export type Webhook = components['schemas']['Webhook'];
+export type WebhookList = components['schemas']['WebhookList'];
+export type EndpointUrl = components['schemas']['EndpointUrl'];
+export type CreateWebhookRequest = components['schemas']['CreateWebhookRequest'];
+export type DeletedWebhook = components['schemas']['DeletedWebhook'];
+export type UpdateWebhookRequest = components['schemas']['UpdateWebhookRequest'];
+export type AutomationPayload = components['schemas']['AutomationPayload'];
+export type TestWebhookRequest = components['schemas']['TestWebhookRequest'];
+export type WebhookTestResult = components['schemas']['WebhookTestResult'];
+export type WebhookDeliveryStatus = components['schemas']['WebhookDeliveryStatus'];
+export type WebhookAttempt = components['schemas']['WebhookAttempt'];
+export type WebhookDelivery = components['schemas']['WebhookDelivery'];
+export type WebhookDeliveryList = components['schemas']['WebhookDeliveryList'];
 export type ScorerDigest = components['schemas']['ScorerDigest'];
 export type Scorer = components['schemas']['Scorer'];
 export type ScorerList = components['schemas']['ScorerList'];
@@ -4751,7 +5242,6 @@ export type RegularExpression = components['schemas']['RegularExpression'];
 export type ThresholdOperator = components['schemas']['ThresholdOperator'];
 export type AutomationTrigger = components['schemas']['AutomationTrigger'];
 export type AutomationFilter = components['schemas']['AutomationFilter'];
-export type AutomationPayload = components['schemas']['AutomationPayload'];
 export type Automation = components['schemas']['Automation'];
 export type AutomationList = components['schemas']['AutomationList'];
 export type NewAutomationScope = components['schemas']['NewAutomationScope'];
@@ -4810,6 +5300,9 @@ export type ParameterProjectFilter = components['parameters']['ProjectFilter'];
 export type ParameterModelFilter = components['parameters']['ModelFilter'];
 export type ParameterFromDay = components['parameters']['FromDay'];
 export type ParameterToDay = components['parameters']['ToDay'];
+export type ParameterWebhookId = components['parameters']['WebhookId'];
+export type ParameterDeliveryStatusFilter = components['parameters']['DeliveryStatusFilter'];
+export type ParameterDeliveryId = components['parameters']['DeliveryId'];
 export type ParameterObjectId = components['parameters']['ObjectId'];
 export type ParameterDigests = components['parameters']['Digests'];
 export type ParameterDigest = components['parameters']['Digest'];
@@ -4819,6 +5312,9 @@ export type ParameterAutomationId = components['parameters']['AutomationId'];
 export type ParameterWebhookContentType = components['parameters']['WebhookContentType'];
 export type ParameterWebhookAuthorization = components['parameters']['WebhookAuthorization'];
 export type ParameterWebhookSignature = components['parameters']['WebhookSignature'];
+export type ParameterWebhookMessageId = components['parameters']['WebhookMessageId'];
+export type ParameterWebhookTimestamp = components['parameters']['WebhookTimestamp'];
+export type ParameterWebhookStandardSignature = components['parameters']['WebhookStandardSignature'];
 export type HeaderXRequestId = components['headers']['XRequestId'];
 export type HeaderRetryAfter = components['headers']['RetryAfter'];
 export type HeaderWwwAuthenticate = components['headers']['WwwAuthenticate'];
@@ -6387,6 +6883,307 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    listWebhooks: {
+        parameters: {
+            query?: {
+                /** @description Id of the last item of the previous page (its `last_id`); that item is not repeated. Leave it out for the first page. An id that names no item gives the items that would come after it. */
+                after?: components["parameters"]["After"];
+                /** @description Most items to give in one page, 1 to 100. The default is 20. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Order of the items, `asc` (oldest first) by default or `desc`. */
+                order?: components["parameters"]["Order"];
+            };
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of webhooks. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    createWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+            };
+            cookie?: never;
+        };
+        /** @description The webhook. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateWebhookRequest"];
+            };
+        };
+        responses: {
+            /** @description The webhook. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+                /** @description Id of the webhook, as createWebhook gave it. */
+                webhook_id: components["parameters"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The webhook. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    deleteWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+                /** @description Id of the webhook, as createWebhook gave it. */
+                webhook_id: components["parameters"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was deleted. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletedWebhook"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    updateWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+                /** @description Id of the webhook, as createWebhook gave it. */
+                webhook_id: components["parameters"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        /** @description What to change. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateWebhookRequest"];
+            };
+        };
+        responses: {
+            /** @description The webhook as it is now. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    testWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+                /** @description Id of the webhook, as createWebhook gave it. */
+                webhook_id: components["parameters"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        /** @description The payload to send. */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["TestWebhookRequest"];
+            };
+        };
+        responses: {
+            /** @description What the endpoint answered, or why it did not. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookTestResult"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listWebhookDeliveries: {
+        parameters: {
+            query?: {
+                /** @description Gives only the deliveries that are in this status now. */
+                status?: components["parameters"]["DeliveryStatusFilter"];
+                /** @description Id of the last item of the previous page (its `last_id`); that item is not repeated. Leave it out for the first page. An id that names no item gives the items that would come after it. */
+                after?: components["parameters"]["After"];
+                /** @description Most items to give in one page, 1 to 100. The default is 20. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Order of the items, `asc` (oldest first) by default or `desc`. */
+                order?: components["parameters"]["Order"];
+            };
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+                /** @description Id of the webhook, as createWebhook gave it. */
+                webhook_id: components["parameters"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of deliveries. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    redeliverWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+                /** @description Id of the webhook, as createWebhook gave it. */
+                webhook_id: components["parameters"]["WebhookId"];
+                /** @description Id of the delivery, as listWebhookDeliveries gives it. */
+                delivery_id: components["parameters"]["DeliveryId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery, waiting to be sent. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     listScorers: {
         parameters: {
             query?: {
@@ -6770,6 +7567,12 @@ export interface operations {
                 Authorization?: components["parameters"]["WebhookAuthorization"];
                 /** @description HMAC-SHA256 of the body's exact bytes with the webhook's shared secret, as 64 lower-case hexadecimal digits. Only there when the webhook has a shared secret. */
                 "X-Vendor-Signature"?: components["parameters"]["WebhookSignature"];
+                /** @description Id of the delivery, the same for each of its attempts and when it is delivered again. Only there when the deployment sends the Standard Webhooks headers. */
+                "webhook-id"?: components["parameters"]["WebhookMessageId"];
+                /** @description When this attempt was sent, in whole Unix seconds. Only there when the deployment sends the Standard Webhooks headers. */
+                "webhook-timestamp"?: components["parameters"]["WebhookTimestamp"];
+                /** @description The signature of Standard Webhooks, `v1,` and base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. Only there when the deployment sends the Standard Webhooks headers and the webhook has a shared secret. */
+                "webhook-signature"?: components["parameters"]["WebhookStandardSignature"];
             };
             path?: never;
             cookie?: never;
@@ -6781,8 +7584,15 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The receiver took the delivery. Any body is allowed, none is read. */
+            /** @description The receiver took the delivery. Any body is allowed; its first 64 KiB are shown in the log. */
             "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The receiver is elsewhere. Redirects are not followed; it is tried again later. */
+            "3XX": {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,6 +1,9 @@
 import type { Logger } from 'pino'
 import type { ArtifactStore } from './artifacts/artifact-store.ts'
 import type { Authenticator } from './auth.ts'
+import type { DeliveryWorker } from './automations/delivery-worker.ts'
+import type { EndpointGuard } from './automations/endpoint-guard.ts'
+import type { Sender } from './automations/send.ts'
 import type { BodyReader } from './body-reader.ts'
 import type { Settings } from './config.ts'
 import type { BaseModels } from './inference/base-models.ts'
@@ -25,6 +28,9 @@ export interface Service {
   inference: InferenceEngine
   training: TrainingEngine
   jobs: JobWorker
+  deliveries: DeliveryWorker
+  sender: Sender
+  endpointGuard: EndpointGuard
   metrics: Metrics
   usage: UsageCounter
   bodies: BodyReader

@@ -3,6 +3,9 @@ import { join } from 'node:path'
 import pino, { type Logger } from 'pino'
 import { DiskStore } from './artifacts/disk-store.ts'
 import { Authenticator } from './auth.ts'
+import { DeliveryWorker } from './automations/delivery-worker.ts'
+import { EndpointGuard, type Lookup } from './automations/endpoint-guard.ts'
+import { Sender } from './automations/send.ts'
 import { SPOOL_FOLDER } from './body.ts'
 import { BodyReader } from './body-reader.ts'
 import type { Settings } from './config.ts'
@@ -17,6 +20,7 @@ import { Retention } from './retention.ts'
 import { openSecretBox } from './secrets/master-key.ts'
 import type { SecretBox } from './secrets/secret-box.ts'
 import { type Database, openDatabase } from './storage/database.ts'
+import { countPendingDeliveries } from './storage/deliveries.ts'
 import { lockFolder } from './storage/folder-lock.ts'
 import { addKey, createKeyValue, hasAnyKey, isWeakKey } from './storage/keys.ts'
 import { listKeyIds } from './storage/secrets.ts'
@@ -38,9 +42,14 @@ export interface ServiceParts {
   log?: Logger
   inference?: InferenceEngine
   training?: TrainingEngine
+  /** Finds the addresses of endpoints' host names. */
+  lookup?: Lookup
 }
 
-/** Builds the embedded service in its data folder; parts that are given replace the embedded ones. No job runs until `jobs.start()`, and nothing old is deleted until `retention.start()`. */
+/**
+ * Builds the embedded service in its data folder; parts that are given replace the embedded ones. Nothing goes on by itself until
+ * `jobs`, `deliveries` and `retention` are started.
+ */
 export async function createService(settings: Settings, parts: ServiceParts = {}): Promise<Service> {
   const lock = lockFolder(settings.dataDir)
   try {
@@ -53,6 +62,7 @@ export async function createService(settings: Settings, parts: ServiceParts = {}
 
 async function createParts(settings: Settings, parts: ServiceParts): Promise<Omit<Service, 'lock'>> {
   const { dataDir, engineThreads: threads, engineSpinning: spinning } = settings
+  const endpointGuard = new EndpointGuard(settings.webhookAllow, parts.lookup)
   for (const name of TRANSIENT_FOLDERS) {
     await rm(join(dataDir, name), { recursive: true, force: true })
     await mkdir(join(dataDir, name), { recursive: true })
@@ -87,6 +97,9 @@ async function createParts(settings: Settings, parts: ServiceParts): Promise<Omi
     workDir: join(dataDir, WORK_FOLDER),
     onJobEnded: metrics.countJob,
   })
+  const sender = new Sender(settings, endpointGuard)
+  const deliveries = new DeliveryWorker({ database, log, secrets, sender, settings, onOutcome: metrics.countDelivery })
+  metrics.watchDeliveries(() => countPendingDeliveries(database))
   return {
     settings,
     log,
@@ -96,6 +109,9 @@ async function createParts(settings: Settings, parts: ServiceParts): Promise<Omi
     inference,
     training,
     jobs,
+    deliveries,
+    sender,
+    endpointGuard,
     metrics,
     usage: new UsageCounter({ database, log }),
     bodies: new BodyReader(),
@@ -109,6 +125,7 @@ async function createParts(settings: Settings, parts: ServiceParts): Promise<Omi
 export async function closeService({
   retention,
   jobs,
+  deliveries,
   bodies,
   training,
   inference,
@@ -117,7 +134,7 @@ export async function closeService({
   lock,
 }: Service): Promise<void> {
   await retention.stop()
-  await jobs.stop()
+  await Promise.all([jobs.stop(), deliveries.stop()])
   await bodies.close()
   await training.close()
   await inference.close()

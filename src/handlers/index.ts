@@ -14,6 +14,7 @@ import * as teams from './teams.ts'
 import * as trainingJobs from './training-jobs.ts'
 import { listTrajectories, logTrajectories } from './trajectory-log.ts'
 import * as usage from './usage.ts'
+import * as webhooks from './webhooks.ts'
 
 const { requireModel: _, ...modelHandlers } = models
 
@@ -35,4 +36,5 @@ export const handlers: Handlers = {
   ...secrets,
   ...apiKeys,
   ...automations,
+  ...webhooks,
 }

@@ -84,7 +84,12 @@ const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'tr
 /** Where the bundled document stands, for those who serve it as it is. */
 export const documentPath = join(packageRoot, 'generated', 'openapi.json')
 
-export const operations: readonly Operation[] = toOperations(readDocument(documentPath))
+const contract = readDocument(documentPath)
+
+export const operations: readonly Operation[] = toOperations(contract)
+
+/** What the service sends to webhooks: an operation too, with its name for a path. */
+export const deliveryOperation: Operation = toOperations({ ...contract, paths: contract.webhooks })[0]!
 
 const byId = new Map(operations.map(operation => [operation.operationId, operation]))
 

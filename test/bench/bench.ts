@@ -10,6 +10,7 @@ import { automationMatching } from './automation-matching.ts'
 import { chatBatching } from './chat-batching.ts'
 import { chatRequests } from './chat-requests.ts'
 import { constrained } from './constrained.ts'
+import { deliveries } from './deliveries.ts'
 import { generation } from './generation.ts'
 import { idleMemory } from './idle-memory.ts'
 import { jobCreations } from './job-creations.ts'
@@ -28,6 +29,7 @@ const BENCHES = [
   chatRequests,
   streams,
   jobCreations,
+  deliveries,
   largeBodies,
   startTime,
   idleMemory,

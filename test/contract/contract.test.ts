@@ -27,6 +27,7 @@ import './training-jobs.contract.ts'
 import './usage.contract.ts'
 import './teams.contract.ts'
 import './automations.contract.ts'
+import './webhooks.contract.ts'
 import './faults.contract.ts'
 
 /** These need a service that is in trouble, which cannot be arranged from outside. */

@@ -32,6 +32,7 @@ export function goodRequest(id: OperationId): CallOptions {
   const version = { ...artifact, version: 'v0' }
   const scorers = { entity, project }
   const links = { entity, registry: runId, collection: 'nothing' }
+  const webhook = { entity, webhook_id: unknownId }
   const requests: Record<OperationId, CallOptions> = {
     getHealth: {},
     getSystemCheck: {},
@@ -102,6 +103,25 @@ export function goodRequest(id: OperationId): CallOptions {
     getUsage: {
       query: { entity, project, model: target.baseModel, from: '2026-01-01', to: '2026-01-31', limit: 1 },
     },
+    listWebhooks: { path: { entity }, query: { limit: 1 } },
+    createWebhook: {
+      path: { entity },
+      body: {
+        name: `${runId}-good`,
+        endpoint_url: 'https://hooks.example.com/deploy',
+        access_token_secret: `${runId}-no-secret`,
+        signing_secret: null,
+      },
+    },
+    getWebhook: { path: webhook },
+    updateWebhook: {
+      path: webhook,
+      body: { name: 'Other', endpoint_url: 'https://hooks.example.com/', signing_secret: null, enabled: true },
+    },
+    deleteWebhook: { path: webhook },
+    testWebhook: { path: webhook, body: { payload: { event: 'TEST' } } },
+    listWebhookDeliveries: { path: webhook, query: { status: 'Failed' } },
+    redeliverWebhook: { path: { ...webhook, delivery_id: unknownId } },
     listScorers: { path: scorers },
     createScorer: { path: scorers, body: { object_id: `${runId}-good`, name: 'Good', description: 'A scorer' } },
     deleteScorer: { path: { ...scorers, object_id: `${runId}-nothing` }, query: { digests: ['abc'] } },

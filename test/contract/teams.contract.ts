@@ -1,18 +1,6 @@
-import { v7 as uuid } from 'uuid'
 import { describe, expect, test } from 'vitest'
 import { walk } from './pages.ts'
-import {
-  client,
-  foreignTeam,
-  home,
-  inProcess,
-  notShown,
-  onCleanup,
-  runId,
-  secretName,
-  target,
-  unknownId,
-} from './setup.ts'
+import { client, foreignTeam, home, notShown, onCleanup, runId, secretName, target, unknownId } from './setup.ts'
 
 const RESERVED = ['ACCESS_TOKEN', 'alias', 'tag', 'artifact_metadata', 'artifact_version_string', 'event_type']
 const MOST_CHARACTERS = 4096
@@ -85,27 +73,14 @@ describe.skipIf(target.isMock)('Secrets, which a mock does not keep', () => {
     expect((await putSecret('deleted')).id).not.toBe(id)
   })
 
-  test.runIf(inProcess)('deleteSecret/refuses-one-that-a-webhook-refers-to', async () => {
+  test('deleteSecret/refuses-one-that-a-webhook-refers-to', async () => {
     await putSecret('used')
-    const id = uuid()
-    const now = new Date().toISOString()
-    const webhook = {
-      entity: home.entity,
-      name: `${runId}-hook`,
-      endpoint_url: 'https://example.com/',
-      access_token_secret: null,
-      signing_secret: secretName('used'),
-      failing_since: null,
-      disabled_at: null,
-      disabled_reason: null,
-    }
-    const { database } = inProcess!.service
-    await database
-      .insertInto('webhooks')
-      .values({ ...webhook, id, created_by: 'x', created_at: now, updated_at: now })
-      .execute()
-    expect((await client.refused('deleteSecret', 400, named('used'))).error.message).toContain(`${runId}-hook`)
-    await database.deleteFrom('webhooks').where('id', '=', id).execute()
+    const path = { entity: home.entity }
+    const webhook = { name: `${runId}-user`, endpoint_url: 'https://example.com/', signing_secret: secretName('used') }
+    const { id } = await client.ok('createWebhook', { path, body: webhook })
+    onCleanup(() => client.call('deleteWebhook', { path: { ...path, webhook_id: id } }))
+    expect((await client.refused('deleteSecret', 400, named('used'))).error.message).toContain(webhook.name)
+    await client.ok('deleteWebhook', { path: { ...path, webhook_id: id } })
     await client.ok('deleteSecret', named('used'))
   })
 

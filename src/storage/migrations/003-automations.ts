@@ -53,6 +53,7 @@ const STATEMENTS = [
   `create index webhook_deliveries_by_webhook on webhook_deliveries (webhook_id, id)`,
   `create index webhook_deliveries_by_execution on webhook_deliveries (execution_id)`,
   `create index webhook_deliveries_due on webhook_deliveries (next_attempt_at) where status = 'Pending'`,
+  `create index webhook_deliveries_pending on webhook_deliveries (webhook_id, next_attempt_at) where status = 'Pending'`,
   `create table webhook_attempts (id text primary key, delivery_id text not null references webhook_deliveries on delete cascade,
      number integer not null, duration_ms integer not null, response_status integer, response_headers text, response_body text,
      error text, created_at text not null, unique (delivery_id, number))`,

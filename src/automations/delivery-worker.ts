@@ -9,6 +9,7 @@ import {
   failDue,
   hasDue,
   listDueWebhooks,
+  readContent,
   releaseClaim,
   renewClaim,
 } from '../storage/delivery-queue.ts'
@@ -220,9 +221,11 @@ export class DeliveryWorker {
   async #attempt({ delivery, webhook, credentials }: Claimed): Promise<Attempt> {
     if (credentials instanceof CredentialsError) return toUnsent(credentials.message)
     try {
+      const content = await readContent(this.#options.database, delivery)
+      if (!content) return toUnsent('The delivery was deleted')
       const payload = renderPayload(
-        JSON.parse(delivery.payload) as JsonValue,
-        JSON.parse(delivery.variables) as Record<string, JsonValue>,
+        JSON.parse(content.payload) as JsonValue,
+        JSON.parse(content.variables) as Record<string, JsonValue>,
         credentials.variables,
         this.#options.settings.artifactScheme,
       )

@@ -13,8 +13,15 @@ export interface Claimant {
 /** A claimed delivery: what is written of it names owner and attempt, so that whoever lost it writes nothing (fencing). */
 export type ClaimedDelivery = Pick<
   WebhookDeliveryRow,
-  'id' | 'webhook_id' | 'execution_id' | 'payload' | 'variables' | 'attempts' | 'round_attempts'
->
+  'id' | 'webhook_id' | 'execution_id' | 'attempts' | 'round_attempts'
+> & {
+  /** Null: a large one, which is read when it is sent. */
+  payload: string | null
+  variables: string | null
+}
+
+/** Payloads larger than this, with their variables and in characters, do not lie in memory while they wait for a place. */
+const SMALL_CONTENT = 16 * 1024
 
 /** Whether anything is due: the cheap question. What is being sent right now counts as due. */
 export async function hasDue(queries: Queries): Promise<boolean> {
@@ -70,8 +77,28 @@ export async function claimDeliveries(
         .orderBy('next_attempt_at')
         .limit(limit),
     )
-    .returning(['id', 'webhook_id', 'execution_id', 'payload', 'variables', 'attempts', 'round_attempts'])
+    .returning(['id', 'webhook_id', 'execution_id', 'attempts', 'round_attempts'])
+    .returning([ifSmall('payload'), ifSmall('variables')])
     .execute()
+}
+
+function ifSmall<Column extends 'payload' | 'variables'>(column: Column) {
+  const length = sql`length(payload) + length(variables)`
+  return sql<string | null>`case when ${length} <= ${SMALL_CONTENT} then ${sql.ref(column)} end`.as(column)
+}
+
+/** The payload and variables of a delivery, or null where it was deleted. */
+export async function readContent(
+  queries: Queries,
+  { id, payload, variables }: ClaimedDelivery,
+): Promise<{ payload: string; variables: string } | null> {
+  if (payload !== null && variables !== null) return { payload, variables }
+  const row = await queries
+    .selectFrom('webhook_deliveries')
+    .select(['payload', 'variables'])
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return row ?? null
 }
 
 /** Ends the oldest due deliveries of a webhook that nothing is sent to. Returns how many. */

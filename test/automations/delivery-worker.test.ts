@@ -77,6 +77,16 @@ describe('a delivery', () => {
     expect(execution).toMatchObject({ status: 'Finished', error: null, finished_at: expect.any(String) })
   })
 
+  test('is sent whole where it is large', async () => {
+    const { url, received } = await receiver()
+    const server = await start()
+    const id = await createWebhook(server, url)
+    const payload = { text: 'x'.repeat(60_000), value: '$value' }
+    await fire(server.service, id, payload, { value: 'y'.repeat(100_000) })
+    await ended(server, id)
+    expect(received.map(({ json }) => json)).toEqual([{ ...payload, value: 'y'.repeat(100_000) }])
+  })
+
   test('is tried again until the endpoint takes it, each time the same', async () => {
     const { url, received } = await receiver(answering(500, 302, 200))
     const server = await start()

@@ -13,34 +13,36 @@ type References = Record<string, string>
 /** As long as the names of what is there, so that lengths tell nothing either. */
 const MISSING: References = {
   entity: 'bal',
-  project: 'q',
-  name: 'seraw',
-  secret: 'NEKOT',
+  project: 'stset',
+  name: 'serawx',
+  model: 'oneraw',
+  secret: 'YEKBAL',
   version: 'v7',
   alias: 'tseb',
   tag: 'doog',
   path: 'b.txt',
-  registry: 's',
-  collection: 'd',
+  registry: 'flehs',
+  collection: 'skoob',
   user: 'nna',
   object_id: 'egduj',
   digest: '0'.repeat(64),
   ...Object.fromEntries(
-    ['model_id', 'training_job_id', 'run_id', 'webhook_id', 'delivery_id', 'automation_id', 'api_key_id', 'id'].map(name => [
-      name,
-      '01990c5e-0000-7000-8000-000000000000',
-    ]),
+    ['model_id', 'training_job_id', 'run_id', 'webhook_id', 'delivery_id', 'automation_id', 'api_key_id', 'id'].map(
+      name => [name, '01990c5e-0000-7000-8000-000000000000'],
+    ),
   ),
 }
 
 /** What of the walk's own team stands for a parameter that says where, rather than what. */
-const OWN: References = { entity: 'own', project: 'p', registry: 'r' }
+const OWN: References = { entity: 'own', project: 'mine', registry: 'mine' }
 
 let server: TestServer
 let owner: string
 let member: string
 let stranger: string
 let theirs: References
+/** Things of the stranger's own, named by the path of requests whose body is what is tried. */
+let ownThings: References = {}
 
 beforeAll(async () => {
   server = await startTestServer({ environment: { WEBHOOK_ALLOW: '127.0.0.0/8', WEBHOOK_RETRY_SCHEDULE: '0s' } })
@@ -48,6 +50,8 @@ beforeAll(async () => {
   member = await server.addKey('mel', 'lab')
   stranger = await server.addKey('eve', 'own', 'admin')
   theirs = await fill(server)
+  const { webhook_id, automation_id, model_id } = await fillOwn(server)
+  ownThings = { webhook_id, automation_id, model_id }
 }, 60_000)
 afterAll(() => server.close())
 
@@ -58,22 +62,24 @@ async function fill(to: TestServer): Promise<References> {
     if (reply.status !== 200) throw new Error(`${path}: ${reply.text}`)
     return reply.body
   }
-  const model_id = await createModel(to, 'wares', owner)
+  const model_id = await createModel(to, 'wares1', owner)
   const model = await send(`/v1/preview/models/${model_id}`)
   const job = await send('/v1/preview/training-jobs', toRlJob(model_id))
   const team = '/v1/preview/teams/lab'
-  await send(`${team}/secrets/TOKEN`, { value: 'a value of the lab' }, 'PUT')
-  const hook = { name: 'hook', endpoint_url: 'http://127.0.0.1:9/', access_token_secret: 'TOKEN' }
+  await send(`${team}/secrets/LABKEY`, { value: 'a value of the lab' }, 'PUT')
+  const hook = { name: 'hook', endpoint_url: 'http://127.0.0.1:9/', access_token_secret: 'LABKEY' }
   const webhook = await send(`${team}/webhooks`, hook)
-  const scope = { type: 'project', entity: 'lab', project: 'p' }
+  const scope = { type: 'project', entity: 'lab', project: 'tests' }
   const event = { type: 'ADD_ARTIFACT_ALIAS', alias_regex: '^best$' }
   const automation = await send('/v1/preview/automations', {
     ...{ name: 'a', enabled: true, scope, event, webhook_id: webhook.id, payload: { a: 1 } },
   })
   const version = { type: 't', metadata: {}, aliases: ['best'], tags: ['good'] }
-  await uploadVersion(to, 'lab/p/wares', { files: { 'a.txt': 'x' }, version, key: owner })
-  await send('/v1/preview/registries/lab/r/collections/c/links', { artifact: 'artifact:///lab/p/wares:v0' })
-  const scorer = await send('/v2/lab/p/scorers', { object_id: 'judge' })
+  await uploadVersion(to, 'lab/tests/wares2', { files: { 'a.txt': 'x' }, version, key: owner })
+  await send('/v1/preview/registries/lab/shelf/collections/books/links', {
+    artifact: 'artifact:///lab/tests/wares2:v0',
+  })
+  const scorer = await send('/v2/lab/tests/scorers', { object_id: 'judge' })
   const key = await send('/v1/preview/api-keys', { name: 'k' })
   const deliveries = await until(
     () => send(`${team}/webhooks/${webhook.id}/deliveries`),
@@ -81,11 +87,39 @@ async function fill(to: TestServer): Promise<References> {
   )
   return {
     ...MISSING,
-    ...{ entity: 'lab', project: 'p', name: 'wares', secret: 'TOKEN', version: 'v0', alias: 'best', tag: 'good' },
-    ...{ path: 'a.txt', registry: 'r', collection: 'c', user: 'ann', object_id: 'judge', digest: scorer.digest },
+    ...{
+      entity: 'lab',
+      project: 'tests',
+      name: 'wares2',
+      model: 'wares1',
+      secret: 'LABKEY',
+      version: 'v0',
+      alias: 'best',
+      tag: 'good',
+    },
+    ...{
+      path: 'a.txt',
+      registry: 'shelf',
+      collection: 'books',
+      user: 'ann',
+      object_id: 'judge',
+      digest: scorer.digest,
+    },
     ...{ model_id, training_job_id: job.id, run_id: model.run_id, webhook_id: webhook.id, api_key_id: key.id },
     ...{ automation_id: automation.id, delivery_id: deliveries.data[0].id, id: model_id },
   }
+}
+
+async function fillOwn(to: TestServer) {
+  const send = async (path: string, json: object) => (await to.call(path, { key: stranger, json })).body
+  const hook = { name: 'own', endpoint_url: 'http://127.0.0.1:9/' }
+  const webhook_id: string = (await send('/v1/preview/teams/own/webhooks', hook)).id
+  const scope = { type: 'project', entity: 'own', project: 'mine' }
+  const event = { type: 'ADD_ARTIFACT_ALIAS', alias_regex: '^none$' }
+  const automation = { name: 'own', enabled: false, scope, event, webhook_id, payload: {} }
+  const model = await send('/v1/preview/models', { project: 'mine', name: 'own', base_model: 'tiny-chat' })
+  const automation_id: string = (await send('/v1/preview/automations', automation)).id
+  return { webhook_id, automation_id, model_id: model.id as string }
 }
 
 const document = JSON.parse(readFileSync(documentPath, 'utf8'))
@@ -105,7 +139,7 @@ const BODY_REFERENCES: Record<string, (of: References) => unknown> = {
   webhook_id: of => of.webhook_id,
   entity: of => of.entity,
   team: of => of.entity,
-  model: of => `artifact:///${of.entity}/${of.project}/${of.name}`,
+  model: of => `artifact:///${of.entity}/${of.project}/${of.model}`,
   training_data_url: of => `artifact:///${of.entity}/${of.project}/${of.name}:${of.version}`,
   artifact: of => `artifact:///${of.entity}/${of.project}/${of.name}:${of.version}`,
   access_token_secret: of => of.secret,
@@ -116,7 +150,7 @@ const QUERY_REFERENCES: Record<string, (of: References) => string> = {
   project: of => of.project!,
   registry: of => of.registry!,
   model_id: of => of.model_id!,
-  model: of => `${of.entity}/${of.project}/${of.name}`,
+  model: of => `${of.entity}/${of.project}/${of.model}`,
   after: of => of.id!,
   digests: of => of.digest!,
 }
@@ -152,7 +186,7 @@ function normalise({ status, headers, text }: Reply, of: References): object {
   let shown = text
   const names = Object.entries(of).toSorted(([, one], [, other]) => other.length - one.length)
   for (const [name, value] of names) {
-    if (value.length > 2) shown = shown.replaceAll(value, `<${name === 'id' ? 'model_id' : name}>`)
+    if (value.length > 1) shown = shown.replaceAll(value, `<${name === 'id' ? 'model_id' : name}>`)
   }
   const kept = [...headers].filter(([name]) => !['date', 'x-request-id'].includes(name))
   return { status, headers: Object.fromEntries(kept), text: shown.replace(/<\w*_?id>/g, '<id>') }
@@ -205,8 +239,11 @@ describe('with a key of another team', () => {
     return references.map(name => [operation.operationId, name, operation] as const)
   })
   test.each(bodies)('%s: what the property %s of the body names', async (_, name, operation) => {
-    const example = exampleBody(operation)!
-    const scope = 'scope' in example ? { scope: { type: 'project', entity: 'own', project: 'p' } } : {}
+    const example = { ...exampleBody(operation)! }
+    for (const secret of ['access_token_secret', 'signing_secret']) if (secret in example) example[secret] = null
+    if ('webhook_id' in example) example.webhook_id = ownThings.webhook_id
+    if ('model_id' in example) example.model_id = ownThings.model_id
+    const scope = 'scope' in example ? { scope: { type: 'project', entity: 'own', project: 'mine' } } : {}
     await expectNoDifference(operation, of => ({
       path: toPath(operation, { ...theirs, ...OWN, ...ownThings }),
       body: { ...example, ...scope, [name]: BODY_REFERENCES[name]!(of) },
@@ -234,7 +271,7 @@ describe('with a key of another team', () => {
 
   test('an idempotency key of another team means nothing', async () => {
     const headers = { 'idempotency-key': 'shared' }
-    const model = await createModel(server, 'mine', stranger)
+    const model = ownThings.model_id!
     const own = { json: toRlJob(model), headers, key: stranger }
     await server.call('/v1/preview/training-jobs', { json: toRlJob(theirs.model_id!), headers, key: owner })
     const made = await server.call('/v1/preview/training-jobs', own)
@@ -244,7 +281,9 @@ describe('with a key of another team', () => {
   })
 
   test('lists show nothing of another team', async () => {
-    const lists = PRIVATE.filter(({ operationId, method, path }) => method === 'GET' && /^list/.test(operationId) && !path.includes('{'))
+    const lists = PRIVATE.filter(
+      ({ operationId, method, path }) => method === 'GET' && /^list/.test(operationId) && !path.includes('{'),
+    )
     expect(lists.length).toBeGreaterThan(4)
     for (const { path } of lists) {
       const { status, text } = await server.call(path, { key: stranger })
@@ -255,9 +294,6 @@ describe('with a key of another team', () => {
     }
   })
 })
-
-/** Things of the stranger's own, for requests whose body is what is tried. */
-const ownThings: References = {}
 
 function bodyProperties(operation: Operation): object {
   const schema = operation.requestBody?.content.get('application/json')?.schema
@@ -280,13 +316,12 @@ test('with too low a role: exactly what is for admins is answered 403, and nothi
     // Deleting what the walk still needs would be allowed to a member.
     if (/^(delete(Model|Checkpoints|Artifact|Scorer)|cancel)/.test(operation.operationId)) continue
     const example = exampleBody(operation)
-    const scope = example && 'scope' in example ? { scope: { type: 'project', entity: 'lab', project: 'p' } } : {}
+    const scope = example && 'scope' in example ? { scope: { type: 'project', entity: 'lab', project: 'tests' } } : {}
     const webhook = example && 'webhook_id' in example ? { webhook_id: theirs.webhook_id } : {}
-    const body = example && { ...example, ...scope, ...webhook }
+    const team = operation.operationId === 'createApiKey' ? { team: 'lab' } : {}
+    const body = example && { ...example, ...scope, ...webhook, ...team }
     const { status } = await send(operation, { path: toPath(operation, theirs), body }, member)
     if (status === 403) refused.push(operation.operationId)
   }
-  expect(refused.toSorted()).toEqual(
-    [...FOR_ADMINS].toSorted(),
-  )
+  expect(refused.toSorted()).toEqual([...FOR_ADMINS].toSorted())
 })

@@ -81,8 +81,8 @@ describe('a delivery', () => {
     const { url, received } = await receiver()
     const server = await start()
     const id = await createWebhook(server, url)
-    const payload = { text: 'x'.repeat(60_000), value: '$value' }
-    await fire(server.service, id, payload, { value: 'y'.repeat(100_000) })
+    const payload = { text: 'x'.repeat(60_000), value: '$alias' }
+    await fire(server.service, id, payload, { alias: 'y'.repeat(100_000) })
     await ended(server, id)
     expect(received.map(({ json }) => json)).toEqual([{ ...payload, value: 'y'.repeat(100_000) }])
   })

@@ -31,6 +31,9 @@ const plans = {
   listCheckpoints: { id: 'listCheckpoints', method: 'get', route: '/v1/preview/models/{model_id}/checkpoints', path: ['model_id'], query: ['after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
   deleteCheckpoints: { id: 'deleteCheckpoints', method: 'delete', route: '/v1/preview/models/{model_id}/checkpoints', path: ['model_id'], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
   logTrajectories: { id: 'logTrajectories', method: 'post', route: '/v1/preview/models/{model_id}/log', path: ['model_id'], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
+  listTrajectories: { id: 'listTrajectories', method: 'get', route: '/v1/preview/models/{model_id}/trajectories', path: ['model_id'], query: ['split', 'after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  listRuns: { id: 'listRuns', method: 'get', route: '/v1/preview/runs', path: [], query: ['entity', 'project', 'after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  getRunMetrics: { id: 'getRunMetrics', method: 'get', route: '/v1/preview/runs/{run_id}/metrics', path: ['run_id'], query: ['name', 'after_name', 'points'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
   listTrainingJobs: { id: 'listTrainingJobs', method: 'get', route: '/v1/preview/training-jobs', path: [], query: ['model_id', 'status', 'after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
   createRlTrainingJob: { id: 'createRlTrainingJob', method: 'post', route: '/v1/preview/training-jobs', path: [], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
   createSftTrainingJob: { id: 'createSftTrainingJob', method: 'post', route: '/v1/preview/sft-training-jobs', path: [], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
@@ -44,11 +47,38 @@ const plans = {
   getArtifactFile: { id: 'getArtifactFile', method: 'get', route: '/v1/preview/artifacts/{entity}/{project}/{name}/versions/{version}/files/{path}', path: ['entity', 'project', 'name', 'version', 'path'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
   addArtifactAlias: { id: 'addArtifactAlias', method: 'put', route: '/v1/preview/artifacts/{entity}/{project}/{name}/versions/{version}/aliases/{alias}', path: ['entity', 'project', 'name', 'version', 'alias'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
   deleteArtifactAlias: { id: 'deleteArtifactAlias', method: 'delete', route: '/v1/preview/artifacts/{entity}/{project}/{name}/versions/{version}/aliases/{alias}', path: ['entity', 'project', 'name', 'version', 'alias'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  addArtifactTag: { id: 'addArtifactTag', method: 'put', route: '/v1/preview/artifacts/{entity}/{project}/{name}/versions/{version}/tags/{tag}', path: ['entity', 'project', 'name', 'version', 'tag'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  deleteArtifactTag: { id: 'deleteArtifactTag', method: 'delete', route: '/v1/preview/artifacts/{entity}/{project}/{name}/versions/{version}/tags/{tag}', path: ['entity', 'project', 'name', 'version', 'tag'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  listRegistryLinks: { id: 'listRegistryLinks', method: 'get', route: '/v1/preview/registries/{entity}/{registry}/collections/{collection}/links', path: ['entity', 'registry', 'collection'], query: ['after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  createRegistryLink: { id: 'createRegistryLink', method: 'post', route: '/v1/preview/registries/{entity}/{registry}/collections/{collection}/links', path: ['entity', 'registry', 'collection'], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
+  listMembers: { id: 'listMembers', method: 'get', route: '/v1/preview/teams/{entity}/members', path: ['entity'], query: ['after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  putMember: { id: 'putMember', method: 'put', route: '/v1/preview/teams/{entity}/members/{user}', path: ['entity', 'user'], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
+  deleteMember: { id: 'deleteMember', method: 'delete', route: '/v1/preview/teams/{entity}/members/{user}', path: ['entity', 'user'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  listSecrets: { id: 'listSecrets', method: 'get', route: '/v1/preview/teams/{entity}/secrets', path: ['entity'], query: ['after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  putSecret: { id: 'putSecret', method: 'put', route: '/v1/preview/teams/{entity}/secrets/{name}', path: ['entity', 'name'], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
+  deleteSecret: { id: 'deleteSecret', method: 'delete', route: '/v1/preview/teams/{entity}/secrets/{name}', path: ['entity', 'name'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  listApiKeys: { id: 'listApiKeys', method: 'get', route: '/v1/preview/api-keys', path: [], query: ['after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  createApiKey: { id: 'createApiKey', method: 'post', route: '/v1/preview/api-keys', path: [], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
+  deleteApiKey: { id: 'deleteApiKey', method: 'delete', route: '/v1/preview/api-keys/{api_key_id}', path: ['api_key_id'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
   getUsage: { id: 'getUsage', method: 'get', route: '/v1/preview/usage', path: [], query: ['entity', 'project', 'model', 'from', 'to', 'after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  listWebhooks: { id: 'listWebhooks', method: 'get', route: '/v1/preview/teams/{entity}/webhooks', path: ['entity'], query: ['after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  createWebhook: { id: 'createWebhook', method: 'post', route: '/v1/preview/teams/{entity}/webhooks', path: ['entity'], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
+  getWebhook: { id: 'getWebhook', method: 'get', route: '/v1/preview/teams/{entity}/webhooks/{webhook_id}', path: ['entity', 'webhook_id'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  deleteWebhook: { id: 'deleteWebhook', method: 'delete', route: '/v1/preview/teams/{entity}/webhooks/{webhook_id}', path: ['entity', 'webhook_id'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  updateWebhook: { id: 'updateWebhook', method: 'patch', route: '/v1/preview/teams/{entity}/webhooks/{webhook_id}', path: ['entity', 'webhook_id'], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
+  testWebhook: { id: 'testWebhook', method: 'post', route: '/v1/preview/teams/{entity}/webhooks/{webhook_id}/test', path: ['entity', 'webhook_id'], query: [], body: 'json', bodyRequired: false, files: [], security: 'bearer' },
+  listWebhookDeliveries: { id: 'listWebhookDeliveries', method: 'get', route: '/v1/preview/teams/{entity}/webhooks/{webhook_id}/deliveries', path: ['entity', 'webhook_id'], query: ['status', 'after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  redeliverWebhook: { id: 'redeliverWebhook', method: 'post', route: '/v1/preview/teams/{entity}/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver', path: ['entity', 'webhook_id', 'delivery_id'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
   listScorers: { id: 'listScorers', method: 'get', route: '/v2/{entity}/{project}/scorers', path: ['entity', 'project'], query: ['after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
   createScorer: { id: 'createScorer', method: 'post', route: '/v2/{entity}/{project}/scorers', path: ['entity', 'project'], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
   deleteScorer: { id: 'deleteScorer', method: 'delete', route: '/v2/{entity}/{project}/scorers/{object_id}', path: ['entity', 'project', 'object_id'], query: ['digests'], body: 'value', bodyRequired: false, files: [], security: 'bearer' },
   getScorer: { id: 'getScorer', method: 'get', route: '/v2/{entity}/{project}/scorers/{object_id}/versions/{digest}', path: ['entity', 'project', 'object_id', 'digest'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  listAutomations: { id: 'listAutomations', method: 'get', route: '/v1/preview/automations', path: [], query: ['entity', 'project', 'registry', 'after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  createAutomation: { id: 'createAutomation', method: 'post', route: '/v1/preview/automations', path: [], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
+  getAutomation: { id: 'getAutomation', method: 'get', route: '/v1/preview/automations/{automation_id}', path: ['automation_id'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  deleteAutomation: { id: 'deleteAutomation', method: 'delete', route: '/v1/preview/automations/{automation_id}', path: ['automation_id'], query: [], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
+  updateAutomation: { id: 'updateAutomation', method: 'patch', route: '/v1/preview/automations/{automation_id}', path: ['automation_id'], query: [], body: 'json', bodyRequired: true, files: [], security: 'bearer' },
+  listAutomationExecutions: { id: 'listAutomationExecutions', method: 'get', route: '/v1/preview/automations/{automation_id}/executions', path: ['automation_id'], query: ['after', 'limit', 'order'], body: 'none', bodyRequired: false, files: [], security: 'bearer' },
 } satisfies Record<string, OperationPlan>
 
 /**
@@ -521,8 +551,9 @@ export const createClient = (settings: ClientSettings) => {
     /**
      * Log trajectories.
      *
-     * Keeps trajectories that are not trained on, such as those of a validation set, and puts `reward`, `reward_std_dev`,
-     * `exception_rate` and the means of the trajectories' own metrics on the latest checkpoint, each under `<split>/<name>`.
+     * Keeps trajectories that are not trained on, such as those of a validation set, for listTrajectories, and puts `reward`,
+     * `reward_std_dev`, `exception_rate`, `num_groups`, `num_trajectories` and the means of the trajectories' own metrics on the latest
+     * checkpoint and into the model's run, each under `<split>/<name>`. Of the own metrics, up to 1000 names of up to 200 characters count.
      *
      * POST /v1/preview/models/{model_id}/log
      * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
@@ -536,6 +567,106 @@ export const createClient = (settings: ClientSettings) => {
      */
     logTrajectories: (input: Input<'logTrajectories'>, options?: Options<'logTrajectories'>) =>
       runtime.json<Output<'logTrajectories'>>(plans.logTrajectories, input, options),
+
+    /**
+     * List logged trajectories.
+     *
+     * Gives what logTrajectories kept of a model, an item for each trajectory, in the order in which they were logged. A page ends early where its
+     * trajectories come to 8 MiB; `has_more` tells. What RL jobs were created with is not kept beyond the job and not listed.
+     *
+     * GET /v1/preview/models/{model_id}/trajectories
+     *
+     * @example
+     * await client.listTrajectories({ model_id: '01990c5e-3b6f-7c41-9d35-5a7d1e2f3b40' })
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    listTrajectories: (input: Input<'listTrajectories'>, options?: Options<'listTrajectories'>) =>
+      runtime.json<Output<'listTrajectories'>>(plans.listTrajectories, input, options),
+
+    /**
+     * List logged trajectories.
+     *
+     * Gives what logTrajectories kept of a model, an item for each trajectory, in the order in which they were logged. A page ends early where its
+     * trajectories come to 8 MiB; `has_more` tells. What RL jobs were created with is not kept beyond the job and not listed.
+     *
+     * Gives every item, asking for page after page as the loop goes on; `limit` is the size of a page.
+     *
+     * GET /v1/preview/models/{model_id}/trajectories
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    iterateTrajectories: (input: Input<'listTrajectories'>, options?: Options<'listTrajectories'>) =>
+      runtime.items<Item<'listTrajectories'>>(plans.listTrajectories, input, options),
+
+    /**
+     * List runs.
+     *
+     * Gives the runs of every team that the caller is in, oldest first unless `order` says otherwise. Each model has one
+     * run, which has its name and goes with it.
+     *
+     * GET /v1/preview/runs
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    listRuns: (input: Input<'listRuns'> = {}, options?: Options<'listRuns'>) =>
+      runtime.json<Output<'listRuns'>>(plans.listRuns, input, options),
+
+    /**
+     * List runs.
+     *
+     * Gives the runs of every team that the caller is in, oldest first unless `order` says otherwise. Each model has one
+     * run, which has its name and goes with it.
+     *
+     * Gives every item, asking for page after page as the loop goes on; `limit` is the size of a page.
+     *
+     * GET /v1/preview/runs
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    iterateRuns: (input: Input<'listRuns'> = {}, options?: Options<'listRuns'>) =>
+      runtime.items<Item<'listRuns'>>(plans.listRuns, input, options),
+
+    /**
+     * Get the metrics of a run.
+     *
+     * Gives the values of metrics in the order in which they were written, as a series for each name. Every optimiser step of a training job writes
+     * its values under the names that its event and the checkpoint have, with the step of the checkpoint that the job makes, so a job of several
+     * optimiser steps writes several values for one step; what only the whole job has is written when it ends. logTrajectories writes
+     * `<split>/<name>`, with the step of the latest checkpoint.
+     *
+     * A series of more than `points` values is thinned out evenly: its first and its newest value are always there. At most 100 series come at
+     * once, in alphabetical order; ask for the next ones with `after_name=<last_name>`.
+     *
+     * GET /v1/preview/runs/{run_id}/metrics
+     *
+     * @example
+     * await client.getRunMetrics({ run_id: '01990c5e-3b70-7f02-8e11-9b4c6d5e7f80' })
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    getRunMetrics: (input: Input<'getRunMetrics'>, options?: Options<'getRunMetrics'>) =>
+      runtime.json<Output<'getRunMetrics'>>(plans.getRunMetrics, input, options),
 
     /**
      * List training jobs.
@@ -772,8 +903,9 @@ export const createClient = (settings: ClientSettings) => {
     /**
      * Delete an artifact version.
      *
-     * Deletes the version with its aliases, and the contents that no other version has. `latest` moves to the newest version left, and the number
-     * is never given again. A version that a model has as a checkpoint, or that an unfinished training job reads, is a 400.
+     * Deletes the version with its aliases and its links into registries, and the contents that no other version has. `latest` moves to the
+     * newest version left, and the number is never given again. A version that a model has as a checkpoint, or that an
+     * unfinished training job reads, is a 400.
      *
      * DELETE /v1/preview/artifacts/{entity}/{project}/{name}/versions/{version}
      *
@@ -853,6 +985,338 @@ export const createClient = (settings: ClientSettings) => {
       runtime.json<Output<'deleteArtifactAlias'>>(plans.deleteArtifactAlias, input, options),
 
     /**
+     * Add a tag to an artifact version.
+     *
+     * Puts the tag on the version, which may have others, and other versions may have the same. Adding it twice changes nothing.
+     *
+     * PUT /v1/preview/artifacts/{entity}/{project}/{name}/versions/{version}/tags/{tag}
+     *
+     * @example
+     * await client.addArtifactTag({ entity: 'default', project: 'yes-no-maybe', name: 'yes-no-maybe-data', version: 'v0', tag: 'reviewed' })
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    addArtifactTag: (input: Input<'addArtifactTag'>, options?: Options<'addArtifactTag'>) =>
+      runtime.json<Output<'addArtifactTag'>>(plans.addArtifactTag, input, options),
+
+    /**
+     * Delete a tag of an artifact version.
+     *
+     * Takes the tag off the version. A tag that this version does not have is a 404.
+     *
+     * DELETE /v1/preview/artifacts/{entity}/{project}/{name}/versions/{version}/tags/{tag}
+     *
+     * @example
+     * await client.deleteArtifactTag({ entity: 'default', project: 'yes-no-maybe', name: 'yes-no-maybe-data', version: 'v0', tag: 'reviewed' })
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    deleteArtifactTag: (input: Input<'deleteArtifactTag'>, options?: Options<'deleteArtifactTag'>) =>
+      runtime.json<Output<'deleteArtifactTag'>>(plans.deleteArtifactTag, input, options),
+
+    /**
+     * List the links of a registry collection.
+     *
+     * Gives the versions that are linked into the collection, in the order in which they were linked. Registries and
+     * collections exist on first use, so one without links gives an empty page.
+     *
+     * GET /v1/preview/registries/{entity}/{registry}/collections/{collection}/links
+     *
+     * @example
+     * await client.listRegistryLinks({ entity: 'default', registry: 'answers', collection: 'yes-no-maybe' })
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    listRegistryLinks: (input: Input<'listRegistryLinks'>, options?: Options<'listRegistryLinks'>) =>
+      runtime.json<Output<'listRegistryLinks'>>(plans.listRegistryLinks, input, options),
+
+    /**
+     * List the links of a registry collection.
+     *
+     * Gives the versions that are linked into the collection, in the order in which they were linked. Registries and
+     * collections exist on first use, so one without links gives an empty page.
+     *
+     * Gives every item, asking for page after page as the loop goes on; `limit` is the size of a page.
+     *
+     * GET /v1/preview/registries/{entity}/{registry}/collections/{collection}/links
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    iterateRegistryLinks: (input: Input<'listRegistryLinks'>, options?: Options<'listRegistryLinks'>) =>
+      runtime.items<Item<'listRegistryLinks'>>(plans.listRegistryLinks, input, options),
+
+    /**
+     * Create a link to an artifact version in a registry collection.
+     *
+     * Links a version into a collection of a registry, of the artifact's own team or of another: the caller must be in both. Linking the same
+     * version again gives the link that is there.
+     *
+     * A URI of a team that the caller is not in is a 404, one that leads to nothing in a team of the caller a 400, as with createSftTrainingJob.
+     * An alias is looked up once: the link stays with the version that bears it now, and goes when that version is deleted.
+     *
+     * POST /v1/preview/registries/{entity}/{registry}/collections/{collection}/links
+     * @throws {ApiError} 400: The request is well-formed, but what it asks for cannot be done.
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 413: The body is larger than this deployment allows. Nothing was stored.
+     * @throws {ApiError} 415: The body's content type is not the one declared here.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    createRegistryLink: (input: Input<'createRegistryLink'>, options?: Options<'createRegistryLink'>) =>
+      runtime.json<Output<'createRegistryLink'>>(plans.createRegistryLink, input, options),
+
+    /**
+     * List members of a team.
+     *
+     * Gives the members with their roles, ordered by name and not by age. A member's id, and so the cursor, is the user's name. Any member may read it.
+     *
+     * GET /v1/preview/teams/{entity}/members
+     *
+     * @example
+     * await client.listMembers({ entity: 'default' })
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    listMembers: (input: Input<'listMembers'>, options?: Options<'listMembers'>) =>
+      runtime.json<Output<'listMembers'>>(plans.listMembers, input, options),
+
+    /**
+     * List members of a team.
+     *
+     * Gives the members with their roles, ordered by name and not by age. A member's id, and so the cursor, is the user's name. Any member may read it.
+     *
+     * Gives every item, asking for page after page as the loop goes on; `limit` is the size of a page.
+     *
+     * GET /v1/preview/teams/{entity}/members
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    iterateMembers: (input: Input<'listMembers'>, options?: Options<'listMembers'>) =>
+      runtime.items<Item<'listMembers'>>(plans.listMembers, input, options),
+
+    /**
+     * Put a member into a team.
+     *
+     * Makes the user a member, or gives a member the roles of the body. It replaces: roles that the body leaves out are gone afterwards, so
+     * sending it twice changes nothing. A user that does not exist yet is made, and gets a first key from the operator. The roles count from the
+     * reply on. Only an admin of the team may do this; taking its role from the team's last admin is a 400.
+     *
+     * PUT /v1/preview/teams/{entity}/members/{user}
+     * @throws {ApiError} 400: The request is well-formed, but what it asks for cannot be done.
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 413: The body is larger than this deployment allows. Nothing was stored.
+     * @throws {ApiError} 415: The body's content type is not the one declared here.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    putMember: (input: Input<'putMember'>, options?: Options<'putMember'>) =>
+      runtime.json<Output<'putMember'>>(plans.putMember, input, options),
+
+    /**
+     * Delete a member from a team.
+     *
+     * Takes the user out of the team, with all its roles there and with those of its API keys that are bound to the team: they stop working with
+     * the reply. What the user made stays. A user who is in no other team is forgotten. Only an admin of the team may do this. A user who is
+     * not in the team is a 404, the team's last admin a 400.
+     *
+     * DELETE /v1/preview/teams/{entity}/members/{user}
+     *
+     * @example
+     * await client.deleteMember({ entity: 'default', user: 'ann' })
+     * @throws {ApiError} 400: The request is well-formed, but what it asks for cannot be done.
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    deleteMember: (input: Input<'deleteMember'>, options?: Options<'deleteMember'>) =>
+      runtime.json<Output<'deleteMember'>>(plans.deleteMember, input, options),
+
+    /**
+     * List secrets of a team.
+     *
+     * Gives the names of the secrets, oldest first unless `order` says otherwise. Their values are never given. Any member may read it.
+     *
+     * GET /v1/preview/teams/{entity}/secrets
+     *
+     * @example
+     * await client.listSecrets({ entity: 'default' })
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    listSecrets: (input: Input<'listSecrets'>, options?: Options<'listSecrets'>) =>
+      runtime.json<Output<'listSecrets'>>(plans.listSecrets, input, options),
+
+    /**
+     * List secrets of a team.
+     *
+     * Gives the names of the secrets, oldest first unless `order` says otherwise. Their values are never given. Any member may read it.
+     *
+     * Gives every item, asking for page after page as the loop goes on; `limit` is the size of a page.
+     *
+     * GET /v1/preview/teams/{entity}/secrets
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    iterateSecrets: (input: Input<'listSecrets'>, options?: Options<'listSecrets'>) =>
+      runtime.items<Item<'listSecrets'>>(plans.listSecrets, input, options),
+
+    /**
+     * Put a secret.
+     *
+     * Stores a value under the name, or replaces the value that is there: webhooks that refer to the name use the new value from their next
+     * request on. The value is kept encrypted and is never given back. Only an admin of the team may do this. A body of more than 64 KiB is a 413.
+     *
+     * PUT /v1/preview/teams/{entity}/secrets/{name}
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 413: The body is larger than this deployment allows. Nothing was stored.
+     * @throws {ApiError} 415: The body's content type is not the one declared here.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    putSecret: (input: Input<'putSecret'>, options?: Options<'putSecret'>) =>
+      runtime.json<Output<'putSecret'>>(plans.putSecret, input, options),
+
+    /**
+     * Delete a secret.
+     *
+     * Deletes the value and the name. A secret that a webhook refers to is a 400 that names the webhook. Only an admin of the team may do this.
+     *
+     * DELETE /v1/preview/teams/{entity}/secrets/{name}
+     *
+     * @example
+     * await client.deleteSecret({ entity: 'default', name: 'DEPLOY_TOKEN' })
+     * @throws {ApiError} 400: The request is well-formed, but what it asks for cannot be done.
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    deleteSecret: (input: Input<'deleteSecret'>, options?: Options<'deleteSecret'>) =>
+      runtime.json<Output<'deleteSecret'>>(plans.deleteSecret, input, options),
+
+    /**
+     * List API keys.
+     *
+     * Gives the keys of the caller's user in all its teams, oldest first unless `order` says otherwise. The keys themselves are never given again.
+     *
+     * GET /v1/preview/api-keys
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    listApiKeys: (input: Input<'listApiKeys'> = {}, options?: Options<'listApiKeys'>) =>
+      runtime.json<Output<'listApiKeys'>>(plans.listApiKeys, input, options),
+
+    /**
+     * List API keys.
+     *
+     * Gives the keys of the caller's user in all its teams, oldest first unless `order` says otherwise. The keys themselves are never given again.
+     *
+     * Gives every item, asking for page after page as the loop goes on; `limit` is the size of a page.
+     *
+     * GET /v1/preview/api-keys
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    iterateApiKeys: (input: Input<'listApiKeys'> = {}, options?: Options<'listApiKeys'>) =>
+      runtime.items<Item<'listApiKeys'>>(plans.listApiKeys, input, options),
+
+    /**
+     * Create an API key.
+     *
+     * Makes a key of the caller's user. It can do whatever that user can, in all its teams; where a request leaves the team out, the key's team
+     * is meant. The reply is the only one that ever shows the key: only a digest of it is kept. A team that the caller is not in is a 403.
+     *
+     * POST /v1/preview/api-keys
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 413: The body is larger than this deployment allows. Nothing was stored.
+     * @throws {ApiError} 415: The body's content type is not the one declared here.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    createApiKey: (input: Input<'createApiKey'>, options?: Options<'createApiKey'>) =>
+      runtime.json<Output<'createApiKey'>>(plans.createApiKey, input, options),
+
+    /**
+     * Delete an API key.
+     *
+     * Revokes a key of the caller's user, from the reply on, be it the one that the request was made with. A key of another user is a 404. The
+     * key that the deployment's settings name is made again when the service starts.
+     *
+     * DELETE /v1/preview/api-keys/{api_key_id}
+     *
+     * @example
+     * await client.deleteApiKey({ api_key_id: '01990c5e-8f20-7c5d-b184-6e3a9d0f1b72' })
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    deleteApiKey: (input: Input<'deleteApiKey'>, options?: Options<'deleteApiKey'>) =>
+      runtime.json<Output<'deleteApiKey'>>(plans.deleteApiKey, input, options),
+
+    /**
      * Get usage.
      *
      * Gives the requests and tokens of chat completions, one line for each day (UTC), team, project, model and API key, in the order in which
@@ -907,6 +1371,213 @@ export const createClient = (settings: ClientSettings) => {
      */
     iterateUsage: (input: Input<'getUsage'> = {}, options?: Options<'getUsage'>) =>
       runtime.items<Item<'getUsage'>>(plans.getUsage, input, options),
+
+    /**
+     * List webhooks.
+     *
+     * Gives the webhooks of a team, oldest first unless `order` says otherwise. Members may read them.
+     *
+     * GET /v1/preview/teams/{entity}/webhooks
+     *
+     * @example
+     * await client.listWebhooks({ entity: 'default' })
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    listWebhooks: (input: Input<'listWebhooks'>, options?: Options<'listWebhooks'>) =>
+      runtime.json<Output<'listWebhooks'>>(plans.listWebhooks, input, options),
+
+    /**
+     * List webhooks.
+     *
+     * Gives the webhooks of a team, oldest first unless `order` says otherwise. Members may read them.
+     *
+     * Gives every item, asking for page after page as the loop goes on; `limit` is the size of a page.
+     *
+     * GET /v1/preview/teams/{entity}/webhooks
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    iterateWebhooks: (input: Input<'listWebhooks'>, options?: Options<'listWebhooks'>) =>
+      runtime.items<Item<'listWebhooks'>>(plans.listWebhooks, input, options),
+
+    /**
+     * Create a webhook.
+     *
+     * Stores an endpoint that automations of the team may call, and which of the team's secrets go with it. Only an admin of the team may.
+     * A name that the team has already, and a secret that it has not, are a 400. An `endpoint_url` that names an address which is not
+     * public is a 422; what a host name stands for is judged at every connection.
+     *
+     * POST /v1/preview/teams/{entity}/webhooks
+     * @throws {ApiError} 400: The request is well-formed, but what it asks for cannot be done.
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 413: The body is larger than this deployment allows. Nothing was stored.
+     * @throws {ApiError} 415: The body's content type is not the one declared here.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    createWebhook: (input: Input<'createWebhook'>, options?: Options<'createWebhook'>) =>
+      runtime.json<Output<'createWebhook'>>(plans.createWebhook, input, options),
+
+    /**
+     * Get a webhook.
+     *
+     * Gives one webhook of the team, with the reason when it is disabled.
+     *
+     * GET /v1/preview/teams/{entity}/webhooks/{webhook_id}
+     *
+     * @example
+     * await client.getWebhook({ entity: 'default', webhook_id: '01990c5e-8a10-7d3c-b1f2-0c9d8e7f6a5b' })
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    getWebhook: (input: Input<'getWebhook'>, options?: Options<'getWebhook'>) =>
+      runtime.json<Output<'getWebhook'>>(plans.getWebhook, input, options),
+
+    /**
+     * Delete a webhook.
+     *
+     * Deletes the webhook with the log of its deliveries; what is still waiting is not sent. Only an admin of the team may. A webhook
+     * that an automation calls is a 400.
+     *
+     * DELETE /v1/preview/teams/{entity}/webhooks/{webhook_id}
+     *
+     * @example
+     * await client.deleteWebhook({ entity: 'default', webhook_id: '01990c5e-8a10-7d3c-b1f2-0c9d8e7f6a5b' })
+     * @throws {ApiError} 400: The request is well-formed, but what it asks for cannot be done.
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    deleteWebhook: (input: Input<'deleteWebhook'>, options?: Options<'deleteWebhook'>) =>
+      runtime.json<Output<'deleteWebhook'>>(plans.deleteWebhook, input, options),
+
+    /**
+     * Update a webhook.
+     *
+     * Changes what is named and leaves the rest. Only an admin of the team may. A request that changes `endpoint_url` names
+     * `access_token_secret` and `signing_secret` again, null for none, or it is a 422: credentials do not go to a new place unsaid.
+     * `enabled: true` lets a disabled webhook be called again; `enabled: false` disables it, and deliveries that come due meanwhile fail.
+     *
+     * PATCH /v1/preview/teams/{entity}/webhooks/{webhook_id}
+     * @throws {ApiError} 400: The request is well-formed, but what it asks for cannot be done.
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 413: The body is larger than this deployment allows. Nothing was stored.
+     * @throws {ApiError} 415: The body's content type is not the one declared here.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    updateWebhook: (input: Input<'updateWebhook'>, options?: Options<'updateWebhook'>) =>
+      runtime.json<Output<'updateWebhook'>>(plans.updateWebhook, input, options),
+
+    /**
+     * Test a webhook.
+     *
+     * Sends a payload to the endpoint once, with the configured credentials and under the rules of every delivery, and shows what came
+     * back, with the values of secrets masked. Nothing of it is kept. Only an admin of the team may. Variables of the payload that stand
+     * for an event have the values of a made-up one. That an endpoint fails is not an error here: it is the result.
+     *
+     * POST /v1/preview/teams/{entity}/webhooks/{webhook_id}/test
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 413: The body is larger than this deployment allows. Nothing was stored.
+     * @throws {ApiError} 415: The body's content type is not the one declared here.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    testWebhook: (input: Input<'testWebhook'>, options?: Options<'testWebhook'>) =>
+      runtime.json<Output<'testWebhook'>>(plans.testWebhook, input, options),
+
+    /**
+     * List webhook deliveries.
+     *
+     * Gives the deliveries of a webhook, oldest first unless `order` says otherwise, each with its newest 10 attempts. The values of secrets
+     * are masked, in what was sent and in what the endpoint answered. Ended deliveries are deleted after a time that the deployment sets.
+     *
+     * GET /v1/preview/teams/{entity}/webhooks/{webhook_id}/deliveries
+     *
+     * @example
+     * await client.listWebhookDeliveries({ entity: 'default', webhook_id: '01990c5e-8a10-7d3c-b1f2-0c9d8e7f6a5b' })
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    listWebhookDeliveries: (input: Input<'listWebhookDeliveries'>, options?: Options<'listWebhookDeliveries'>) =>
+      runtime.json<Output<'listWebhookDeliveries'>>(plans.listWebhookDeliveries, input, options),
+
+    /**
+     * List webhook deliveries.
+     *
+     * Gives the deliveries of a webhook, oldest first unless `order` says otherwise, each with its newest 10 attempts. The values of secrets
+     * are masked, in what was sent and in what the endpoint answered. Ended deliveries are deleted after a time that the deployment sets.
+     *
+     * Gives every item, asking for page after page as the loop goes on; `limit` is the size of a page.
+     *
+     * GET /v1/preview/teams/{entity}/webhooks/{webhook_id}/deliveries
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    iterateWebhookDeliveries: (input: Input<'listWebhookDeliveries'>, options?: Options<'listWebhookDeliveries'>) =>
+      runtime.items<Item<'listWebhookDeliveries'>>(plans.listWebhookDeliveries, input, options),
+
+    /**
+     * Redeliver a webhook delivery.
+     *
+     * Sends a delivery again, now, as a new round of the retry schedule, with the id that it had. Only an admin of the team may. One that is
+     * still waiting is sent now; one that is being sent stays as it is. A delivery of a disabled webhook is a 400.
+     *
+     * POST /v1/preview/teams/{entity}/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver
+     *
+     * @example
+     * await client.redeliverWebhook({ entity: 'default', webhook_id: '01990c5e-8a10-7d3c-b1f2-0c9d8e7f6a5b', delivery_id:
+     * '01990c5e-9b21-7e4d-8203-1dae9f807b6c' })
+     * @throws {ApiError} 400: The request is well-formed, but what it asks for cannot be done.
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    redeliverWebhook: (input: Input<'redeliverWebhook'>, options?: Options<'redeliverWebhook'>) =>
+      runtime.json<Output<'redeliverWebhook'>>(plans.redeliverWebhook, input, options),
 
     /**
      * List scorers.
@@ -1005,6 +1676,171 @@ export const createClient = (settings: ClientSettings) => {
      */
     getScorer: (input: Input<'getScorer'>, options?: Options<'getScorer'>) =>
       runtime.json<Output<'getScorer'>>(plans.getScorer, input, options),
+
+    /**
+     * List automations.
+     *
+     * Gives the automations of every team that the caller is in, oldest first unless `order` says otherwise. `entity` narrows the list to
+     * one team; `project` and `registry` to those of that scope, so that both together give none. Teams whose plan has no automations are
+     * left out, and a 403 where `entity` names one.
+     *
+     * GET /v1/preview/automations
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    listAutomations: (input: Input<'listAutomations'> = {}, options?: Options<'listAutomations'>) =>
+      runtime.json<Output<'listAutomations'>>(plans.listAutomations, input, options),
+
+    /**
+     * List automations.
+     *
+     * Gives the automations of every team that the caller is in, oldest first unless `order` says otherwise. `entity` narrows the list to
+     * one team; `project` and `registry` to those of that scope, so that both together give none. Teams whose plan has no automations are
+     * left out, and a 403 where `entity` names one.
+     *
+     * Gives every item, asking for page after page as the loop goes on; `limit` is the size of a page.
+     *
+     * GET /v1/preview/automations
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    iterateAutomations: (input: Input<'listAutomations'> = {}, options?: Options<'listAutomations'>) =>
+      runtime.items<Item<'listAutomations'>>(plans.listAutomations, input, options),
+
+    /**
+     * Create an automation.
+     *
+     * Creates what watches a project or a registry and calls a webhook. It applies at once, to collections and runs that are made later
+     * too. The caller must be an admin of that project or registry, or of the team, and the team's plan must have automations: else it is
+     * a 403. The webhook must belong to the same team, else it is a 404.
+     *
+     * A project's automation watches `ADD_ARTIFACT_ALIAS` or `RUN_METRIC`, a registry's one `ADD_ARTIFACT_ALIAS`, `ADD_ARTIFACT_TAG` or
+     * `LINK_ARTIFACT`. A field that belongs to another type of event or scope is a 422, unless it is null. A payload that names a variable
+     * which does not exist, or a secret that is not the webhook's, is a 422 too.
+     *
+     * POST /v1/preview/automations
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 413: The body is larger than this deployment allows. Nothing was stored.
+     * @throws {ApiError} 415: The body's content type is not the one declared here.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    createAutomation: (input: Input<'createAutomation'>, options?: Options<'createAutomation'>) =>
+      runtime.json<Output<'createAutomation'>>(plans.createAutomation, input, options),
+
+    /**
+     * Get an automation.
+     *
+     * Gives the automation as it is now. Members of its team may read it; one of another team is a 404.
+     *
+     * GET /v1/preview/automations/{automation_id}
+     *
+     * @example
+     * await client.getAutomation({ automation_id: '01990c5e-7a10-7c2d-8e3f-1a2b3c4d5e6f' })
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    getAutomation: (input: Input<'getAutomation'>, options?: Options<'getAutomation'>) =>
+      runtime.json<Output<'getAutomation'>>(plans.getAutomation, input, options),
+
+    /**
+     * Delete an automation.
+     *
+     * Deletes the automation with its history. Deliveries under way are still made. A second call is a 404.
+     *
+     * DELETE /v1/preview/automations/{automation_id}
+     *
+     * @example
+     * await client.deleteAutomation({ automation_id: '01990c5e-7a10-7c2d-8e3f-1a2b3c4d5e6f' })
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    deleteAutomation: (input: Input<'deleteAutomation'>, options?: Options<'deleteAutomation'>) =>
+      runtime.json<Output<'deleteAutomation'>>(plans.deleteAutomation, input, options),
+
+    /**
+     * Update an automation.
+     *
+     * Changes the fields that are sent and leaves the others as they are. `scope`, `event`, `filter` and `payload` are replaced as a whole.
+     * The rules are those of createAutomation, for the automation as it will be; who moves it to another scope must be an admin of both.
+     * The payload is judged again only when it or the webhook is sent. Deliveries under way are sent as they were.
+     *
+     * PATCH /v1/preview/automations/{automation_id}
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 413: The body is larger than this deployment allows. Nothing was stored.
+     * @throws {ApiError} 415: The body's content type is not the one declared here.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    updateAutomation: (input: Input<'updateAutomation'>, options?: Options<'updateAutomation'>) =>
+      runtime.json<Output<'updateAutomation'>>(plans.updateAutomation, input, options),
+
+    /**
+     * List automation executions.
+     *
+     * Gives the history of an automation: one entry for each time that it fired, oldest first unless `order` says otherwise. A disabled
+     * automation does not fire and leaves no entry. One whose webhook is disabled leaves an entry that has `Failed`.
+     *
+     * GET /v1/preview/automations/{automation_id}/executions
+     *
+     * @example
+     * await client.listAutomationExecutions({ automation_id: '01990c5e-7a10-7c2d-8e3f-1a2b3c4d5e6f' })
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    listAutomationExecutions: (input: Input<'listAutomationExecutions'>, options?: Options<'listAutomationExecutions'>) =>
+      runtime.json<Output<'listAutomationExecutions'>>(plans.listAutomationExecutions, input, options),
+
+    /**
+     * List automation executions.
+     *
+     * Gives the history of an automation: one entry for each time that it fired, oldest first unless `order` says otherwise. A disabled
+     * automation does not fire and leaves no entry. One whose webhook is disabled leaves an entry that has `Failed`.
+     *
+     * Gives every item, asking for page after page as the loop goes on; `limit` is the size of a page.
+     *
+     * GET /v1/preview/automations/{automation_id}/executions
+     * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
+     * @throws {ApiError} 403: The request names a team that the caller is not in, whether or not it exists, or the role of the caller is too low.
+     * @throws {ApiError} 404: There is no such thing, or it belongs to a team that the caller is not in.
+     * @throws {ApiError} 422: The path, query, headers or body break a rule of this document. Rules between fields are included.
+     * @throws {ApiError} 429: Too many requests at once. Wait for the given number of seconds.
+     * @throws {ApiError} 500: A fault of the service. The log entry with the same request id has the cause.
+     * @throws {ApiError} 503: The service cannot do it now, such as during a shutdown or with a full disk. Nothing was lost.
+     */
+    iterateAutomationExecutions: (input: Input<'listAutomationExecutions'>, options?: Options<'listAutomationExecutions'>) =>
+      runtime.items<Item<'listAutomationExecutions'>>(plans.listAutomationExecutions, input, options),
   }
 }
 

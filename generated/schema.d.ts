@@ -291,10 +291,78 @@ export interface paths {
         put?: never;
         /**
          * Log trajectories
-         * @description Keeps trajectories that are not trained on, such as those of a validation set, and puts `reward`, `reward_std_dev`,
-         *     `exception_rate` and the means of the trajectories' own metrics on the latest checkpoint, each under `<split>/<name>`.
+         * @description Keeps trajectories that are not trained on, such as those of a validation set, for listTrajectories, and puts `reward`,
+         *     `reward_std_dev`, `exception_rate`, `num_groups`, `num_trajectories` and the means of the trajectories' own metrics on the latest
+         *     checkpoint and into the model's run, each under `<split>/<name>`. Of the own metrics, up to 1000 names of up to 200 characters count.
          */
         post: operations["logTrajectories"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/preview/models/{model_id}/trajectories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List logged trajectories
+         * @description Gives what logTrajectories kept of a model, an item for each trajectory, in the order in which they were logged. A page ends early where its
+         *     trajectories come to 8 MiB; `has_more` tells. What RL jobs were created with is not kept beyond the job and not listed.
+         */
+        get: operations["listTrajectories"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/preview/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List runs
+         * @description Gives the runs of every team that the caller is in, oldest first unless `order` says otherwise. Each model has one run, which has its name and goes with it.
+         */
+        get: operations["listRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/preview/runs/{run_id}/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the metrics of a run
+         * @description Gives the values of metrics in the order in which they were written, as a series for each name. Every optimiser step of a training job writes
+         *     its values under the names that its event and the checkpoint have, with the step of the checkpoint that the job makes, so a job of several
+         *     optimiser steps writes several values for one step; what only the whole job has is written when it ends. logTrajectories writes
+         *     `<split>/<name>`, with the step of the latest checkpoint.
+         *
+         *     A series of more than `points` values is thinned out evenly: its first and its newest value are always there. At most 100 series come at
+         *     once, in alphabetical order; ask for the next ones with `after_name=<last_name>`.
+         */
+        get: operations["getRunMetrics"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -455,8 +523,8 @@ export interface paths {
         post?: never;
         /**
          * Delete an artifact version
-         * @description Deletes the version with its aliases, and the contents that no other version has. `latest` moves to the newest version left, and the number
-         *     is never given again. A version that a model has as a checkpoint, or that an unfinished training job reads, is a 400.
+         * @description Deletes the version with its aliases and its links into registries, and the contents that no other version has. `latest` moves to the
+         *     newest version left, and the number is never given again. A version that a model has as a checkpoint, or that an unfinished training job reads, is a 400.
          */
         delete: operations["deleteArtifactVersion"];
         options?: never;
@@ -509,6 +577,197 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/preview/artifacts/{entity}/{project}/{name}/versions/{version}/tags/{tag}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Add a tag to an artifact version
+         * @description Puts the tag on the version, which may have others, and other versions may have the same. Adding it twice changes nothing.
+         */
+        put: operations["addArtifactTag"];
+        post?: never;
+        /**
+         * Delete a tag of an artifact version
+         * @description Takes the tag off the version. A tag that this version does not have is a 404.
+         */
+        delete: operations["deleteArtifactTag"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/preview/registries/{entity}/{registry}/collections/{collection}/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the links of a registry collection
+         * @description Gives the versions that are linked into the collection, in the order in which they were linked. Registries and collections exist on first use, so one without links gives an empty page.
+         */
+        get: operations["listRegistryLinks"];
+        put?: never;
+        /**
+         * Create a link to an artifact version in a registry collection
+         * @description Links a version into a collection of a registry, of the artifact's own team or of another: the caller must be in both. Linking the same
+         *     version again gives the link that is there.
+         *
+         *     A URI of a team that the caller is not in is a 404, one that leads to nothing in a team of the caller a 400, as with createSftTrainingJob.
+         *     An alias is looked up once: the link stays with the version that bears it now, and goes when that version is deleted.
+         */
+        post: operations["createRegistryLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/preview/teams/{entity}/members": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List members of a team
+         * @description Gives the members with their roles, ordered by name and not by age. A member's id, and so the cursor, is the user's name. Any member may read it.
+         */
+        get: operations["listMembers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/preview/teams/{entity}/members/{user}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put a member into a team
+         * @description Makes the user a member, or gives a member the roles of the body. It replaces: roles that the body leaves out are gone afterwards, so
+         *     sending it twice changes nothing. A user that does not exist yet is made, and gets a first key from the operator. The roles count from the
+         *     reply on. Only an admin of the team may do this; taking its role from the team's last admin is a 400.
+         */
+        put: operations["putMember"];
+        post?: never;
+        /**
+         * Delete a member from a team
+         * @description Takes the user out of the team, with all its roles there and with those of its API keys that are bound to the team: they stop working with
+         *     the reply. What the user made stays. A user who is in no other team is forgotten. Only an admin of the team may do this. A user who is
+         *     not in the team is a 404, the team's last admin a 400.
+         */
+        delete: operations["deleteMember"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/preview/teams/{entity}/secrets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List secrets of a team
+         * @description Gives the names of the secrets, oldest first unless `order` says otherwise. Their values are never given. Any member may read it.
+         */
+        get: operations["listSecrets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/preview/teams/{entity}/secrets/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put a secret
+         * @description Stores a value under the name, or replaces the value that is there: webhooks that refer to the name use the new value from their next
+         *     request on. The value is kept encrypted and is never given back. Only an admin of the team may do this. A body of more than 64 KiB is a 413.
+         */
+        put: operations["putSecret"];
+        post?: never;
+        /**
+         * Delete a secret
+         * @description Deletes the value and the name. A secret that a webhook refers to is a 400 that names the webhook. Only an admin of the team may do this.
+         */
+        delete: operations["deleteSecret"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/preview/api-keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List API keys
+         * @description Gives the keys of the caller's user in all its teams, oldest first unless `order` says otherwise. The keys themselves are never given again.
+         */
+        get: operations["listApiKeys"];
+        put?: never;
+        /**
+         * Create an API key
+         * @description Makes a key of the caller's user. It can do whatever that user can, in all its teams; where a request leaves the team out, the key's team
+         *     is meant. The reply is the only one that ever shows the key: only a digest of it is kept. A team that the caller is not in is a 403.
+         */
+        post: operations["createApiKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/preview/api-keys/{api_key_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete an API key
+         * @description Revokes a key of the caller's user, from the reply on, be it the one that the request was made with. A key of another user is a 404. The
+         *     key that the deployment's settings name is made again when the service starts.
+         */
+        delete: operations["deleteApiKey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/preview/usage": {
         parameters: {
             query?: never;
@@ -534,6 +793,127 @@ export interface paths {
         get: operations["getUsage"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/preview/teams/{entity}/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List webhooks
+         * @description Gives the webhooks of a team, oldest first unless `order` says otherwise. Members may read them.
+         */
+        get: operations["listWebhooks"];
+        put?: never;
+        /**
+         * Create a webhook
+         * @description Stores an endpoint that automations of the team may call, and which of the team's secrets go with it. Only an admin of the team may.
+         *     A name that the team has already, and a secret that it has not, are a 400. An `endpoint_url` that names an address which is not
+         *     public is a 422; what a host name stands for is judged at every connection.
+         */
+        post: operations["createWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/preview/teams/{entity}/webhooks/{webhook_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a webhook
+         * @description Gives one webhook of the team, with the reason when it is disabled.
+         */
+        get: operations["getWebhook"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a webhook
+         * @description Deletes the webhook with the log of its deliveries; what is still waiting is not sent. Only an admin of the team may. A webhook
+         *     that an automation calls is a 400.
+         */
+        delete: operations["deleteWebhook"];
+        options?: never;
+        head?: never;
+        /**
+         * Update a webhook
+         * @description Changes what is named and leaves the rest. Only an admin of the team may. A request that changes `endpoint_url` names
+         *     `access_token_secret` and `signing_secret` again, null for none, or it is a 422: credentials do not go to a new place unsaid.
+         *     `enabled: true` lets a disabled webhook be called again; `enabled: false` disables it, and deliveries that come due meanwhile fail.
+         */
+        patch: operations["updateWebhook"];
+        trace?: never;
+    };
+    "/v1/preview/teams/{entity}/webhooks/{webhook_id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test a webhook
+         * @description Sends a payload to the endpoint once, with the configured credentials and under the rules of every delivery, and shows what came
+         *     back, with the values of secrets masked. Nothing of it is kept. Only an admin of the team may. Variables of the payload that stand
+         *     for an event have the values of a made-up one. That an endpoint fails is not an error here: it is the result.
+         */
+        post: operations["testWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/preview/teams/{entity}/webhooks/{webhook_id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List webhook deliveries
+         * @description Gives the deliveries of a webhook, oldest first unless `order` says otherwise, each with its newest 10 attempts. The values of secrets
+         *     are masked, in what was sent and in what the endpoint answered. Ended deliveries are deleted after a time that the deployment sets.
+         */
+        get: operations["listWebhookDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/preview/teams/{entity}/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Redeliver a webhook delivery
+         * @description Sends a delivery again, now, as a new round of the retry schedule, with the id that it had. Only an admin of the team may. One that is
+         *     still waiting is sent now; one that is being sent stays as it is. A delivery of a disabled webhook is a 400.
+         */
+        post: operations["redeliverWebhook"];
         delete?: never;
         options?: never;
         head?: never;
@@ -607,6 +987,89 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/preview/automations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List automations
+         * @description Gives the automations of every team that the caller is in, oldest first unless `order` says otherwise. `entity` narrows the list to
+         *     one team; `project` and `registry` to those of that scope, so that both together give none. Teams whose plan has no automations are
+         *     left out, and a 403 where `entity` names one.
+         */
+        get: operations["listAutomations"];
+        put?: never;
+        /**
+         * Create an automation
+         * @description Creates what watches a project or a registry and calls a webhook. It applies at once, to collections and runs that are made later
+         *     too. The caller must be an admin of that project or registry, or of the team, and the team's plan must have automations: else it is
+         *     a 403. The webhook must belong to the same team, else it is a 404.
+         *
+         *     A project's automation watches `ADD_ARTIFACT_ALIAS` or `RUN_METRIC`, a registry's one `ADD_ARTIFACT_ALIAS`, `ADD_ARTIFACT_TAG` or
+         *     `LINK_ARTIFACT`. A field that belongs to another type of event or scope is a 422, unless it is null. A payload that names a variable
+         *     which does not exist, or a secret that is not the webhook's, is a 422 too.
+         */
+        post: operations["createAutomation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/preview/automations/{automation_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an automation
+         * @description Gives the automation as it is now. Members of its team may read it; one of another team is a 404.
+         */
+        get: operations["getAutomation"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete an automation
+         * @description Deletes the automation with its history. Deliveries under way are still made. A second call is a 404.
+         */
+        delete: operations["deleteAutomation"];
+        options?: never;
+        head?: never;
+        /**
+         * Update an automation
+         * @description Changes the fields that are sent and leaves the others as they are. `scope`, `event`, `filter` and `payload` are replaced as a whole.
+         *     The rules are those of createAutomation, for the automation as it will be; who moves it to another scope must be an admin of both.
+         *     The payload is judged again only when it or the webhook is sent. Deliveries under way are sent as they were.
+         */
+        patch: operations["updateAutomation"];
+        trace?: never;
+    };
+    "/v1/preview/automations/{automation_id}/executions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List automation executions
+         * @description Gives the history of an automation: one entry for each time that it fired, oldest first unless `order` says otherwise. A disabled
+         *     automation does not fire and leaves no entry. One whose webhook is disabled leaves an entry that has `Failed`.
+         */
+        get: operations["listAutomationExecutions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface webhooks {
     automationDelivery: {
@@ -628,27 +1091,49 @@ export interface webhooks {
          *     compare in constant time. A webhook without a shared secret sends no signature header, one without an access token no
          *     `Authorization`.
          *
-         *     **Payload.** The body is the automation's payload, a JSON object, in which variables were substituted. They are written `${name}` or
-         *     `$name` in the payload's strings. A value is substituted once, into the parsed JSON, so that no value can break or extend it.
+         *     **Payload.** The body is the automation's payload, a JSON object, in whose strings variables were substituted; keys are left as they
+         *     are. A value is put into the parsed JSON and only once, so that no value can break or extend the body, or bring a variable of its own.
+         *
+         *     A variable is written `${name}`, where the name goes up to the next `}`, or `$name`, where it is the longest run of letters, digits
+         *     and `_` that does not begin with a digit (`$artifact_metadata.key` takes one such run after the dot; write
+         *     `${artifact_metadata.any key}` for other keys). `$$` stands for one `$`, and a `$` before anything else is just that. A string that is
+         *     one variable and nothing else becomes the variable's value, whatever its type; within a longer text a value that is not a string is
+         *     written as compact JSON. A variable without a value is the empty string. A name that is neither in the table nor that of a secret of
+         *     the webhook is refused when the automation is saved; a secret that the webhook lost since then makes the delivery fail. What is
+         *     substituted has at most 1 MiB in all.
          *
          *     | Variable | Meaning |
          *     |---|---|
-         *     | `project_name` | project owning the change that triggered the action |
+         *     | `project_name` | project owning the change that triggered the action; for `LINK_ARTIFACT` the registry |
          *     | `entity_name` | entity or team owning that change |
          *     | `event_type` | type of the triggering event, such as `LINK_ARTIFACT` or `ADD_ARTIFACT_ALIAS` |
          *     | `event_author` | user who triggered the action |
          *     | `alias` | artifact alias when triggered by an alias-added event, otherwise empty |
          *     | `tag` | artifact tag when triggered by a tag-added event, otherwise empty |
-         *     | `artifact_collection_name` | collection that the artifact version is linked to |
+         *     | `artifact_collection_name` | collection that the artifact version is linked to, for a registry's automation; else the artifact's name |
          *     | `artifact_metadata.<KEY>` | value of a top-level metadata key of the triggering artifact version; only top-level keys are available |
-         *     | `artifact_version` | object representation of the artifact version |
-         *     | `artifact_version_string` | string representation of the artifact version, `<entity>/<project>/<name>:<alias>` |
+         *     | `artifact_version` | object representation of the artifact version: `id`, `entity`, `project`, `name`, `version`, `type`, `metadata`, `aliases`, `tags`, `digest`, `created_at`, `uri` |
+         *     | `artifact_version_string` | string representation of the artifact version, `<entity>/<project>/<name>:<alias>`, with `v<N>` when no alias triggered |
+         *     | `run_id`, `run_name` | the run, when triggered by a run's metric |
+         *     | `metric_name`, `metric_value` | the metric and its value, a number, when triggered by a run's metric |
          *     | `ACCESS_TOKEN` | the webhook's access token, when it has one |
-         *     | `<SECRET_NAME>` | value of a secret of the webhook, written `$` followed by the secret's name |
+         *     | `<SECRET_NAME>` | value of one of the webhook's two secrets, written `$` followed by the secret's name; a name of this table means what the table says |
          *
-         *     **Delivery.** Any 2XX within 10 seconds is success; the body of the answer does not matter. Redirects are not followed. Anything else
-         *     is tried again after 5 seconds, 1 minute, 5 minutes, 30 minutes, 2 hours, 5 hours and 10 hours, with some jitter and with the same
-         *     bytes; `Retry-After` is honoured, and 410 ends it at once. An event is delivered at least once, so a receiver may see it twice.
+         *     **Standard Webhooks.** A deployment may send the headers of that specification too: `webhook-id`, which is the id of the delivery,
+         *     `webhook-timestamp`, and, when there is a shared secret, `webhook-signature`. A shared secret that begins with `whsec_` is base64
+         *     after that prefix there; `X-Vendor-Signature` takes every secret as it is written.
+         *
+         *     **Success.** Any 2XX whose head comes within 10 seconds (a setting) is success; the body of the answer does not matter. Up to 64 KiB
+         *     of it are kept for the log, read within the same 10 seconds; a longer one is not read to its end.
+         *
+         *     **Retries.** Anything else failed: another status, no answer in time, a connection that is refused or ends early, an address that is
+         *     not public, a secret that the team has no more. Redirects are not followed, so a 3XX failed too. It is tried again after 5 seconds,
+         *     1 minute, 5 minutes, 30 minutes, 2 hours, 5 hours and 10 hours (a setting), each up to a fifth longer, and not before the time that
+         *     `Retry-After` gives, in seconds or as a date, of at most a day. 410 ends the delivery at once. Each attempt has the same body and the
+         *     same id, unless a secret has another value by then. An event is delivered at least once, so a receiver may see it twice, and
+         *     deliveries may come in another order than their events.
+         *
+         *     **Disabling.** A webhook without a success for five days after a failure is disabled. Its deliveries fail until an admin enables it.
          */
         post: operations["automationDelivery"];
         delete?: never;
@@ -1802,7 +2287,7 @@ export interface components {
              */
             base_model: string;
             /**
-             * @description Id of the run that holds the model's metrics, or null when there is none.
+             * @description Id of the run that holds the model's metrics, for getRunMetrics; or null when there is none.
              * @example 01990c5e-3b70-7f02-8e11-9b4c6d5e7f80
              */
             run_id: string | null;
@@ -2166,7 +2651,7 @@ export interface components {
              */
             num_trajectories: number;
             /**
-             * @description The means that were computed, by name. Empty when there was no trajectory.
+             * @description The means and counts that were computed, by name. Empty when there was no trajectory.
              * @example {
              *       "val/reward": 0.875
              *     }
@@ -2174,6 +2659,243 @@ export interface components {
             metrics: {
                 [key: string]: number;
             };
+        };
+        /** @description One trajectory as logTrajectories kept it, with the keys that the contract names. */
+        LoggedTrajectory: {
+            /**
+             * Format: uuid
+             * @description Id of the item, for cursors. Those of one call differ in their last digits only.
+             * @example 01990c5e-5a10-7b3d-9c21-4e6f00000000
+             */
+            id: string;
+            /**
+             * @description The split that it was logged with.
+             * @example val
+             */
+            split: string;
+            /**
+             * @description Step of the latest checkpoint when it was logged, or null when the model had none.
+             * @example 3
+             */
+            step: number | null;
+            /**
+             * @description Number of its group in the call, counted from 0.
+             * @example 0
+             */
+            group: number;
+            /** @description The conversation in order. */
+            messages_and_choices: {
+                [key: string]: unknown;
+            }[];
+            /** @description Tools that the model was offered. */
+            tools: {
+                [key: string]: unknown;
+            }[];
+            /** @description Further conversations of the same attempt. */
+            additional_histories: {
+                [key: string]: unknown;
+            }[];
+            /**
+             * @description How good the attempt was.
+             * @example 0.75
+             */
+            reward: number;
+            /**
+             * @description The client's own numbers or booleans about the attempt, by name.
+             * @example {
+             *       "turns": 1
+             *     }
+             */
+            metrics: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description What the client wanted to keep with the attempt.
+             * @example {
+             *       "prompt_id": "respond-quoted-07"
+             *     }
+             */
+            metadata: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description Lines of log of the attempt.
+             * @example [
+             *       "answered maybe"
+             *     ]
+             */
+            logs: unknown[];
+            /**
+             * @description Step of the checkpoint that the attempt began with.
+             * @example 3
+             */
+            initial_policy_version: number | null;
+            /**
+             * @description Step of the checkpoint that the attempt ended with.
+             * @example 3
+             */
+            final_policy_version: number | null;
+            /**
+             * Format: date-time
+             * @description When the attempt began.
+             * @example 2026-11-21T10:15:29.004Z
+             */
+            start_time: string | null;
+            /**
+             * @description Whether it came to more than 8 MiB of JSON in a call of more than 1 MiB (a setting). Its lists, `metrics` and `metadata` were not kept then and are empty.
+             * @example false
+             */
+            is_shortened: boolean;
+            /**
+             * Format: date-time
+             * @description When it was logged.
+             * @example 2026-11-21T10:15:37.102Z
+             */
+            created_at: string;
+        };
+        /** @description One page of logged trajectories. */
+        LoggedTrajectoryList: {
+            /**
+             * @description Always `list`.
+             * @example list
+             * @constant
+             */
+            object: "list";
+            /** @description The trajectories of this page. */
+            data: components["schemas"]["LoggedTrajectory"][];
+            /**
+             * @description Id of the first item, or `""` when the page is empty.
+             * @example 01990c5e-5a10-7b3d-9c21-4e6f00000000
+             */
+            first_id: string;
+            /**
+             * @description Id of the last item, or `""` when the page is empty. Send it as `after` to get the next page.
+             * @example 01990c5e-5a10-7b3d-9c21-4e6f00000000
+             */
+            last_id: string;
+            /**
+             * @description Whether another page follows.
+             * @example false
+             */
+            has_more: boolean;
+        };
+        /** @description The history of a model's metrics. */
+        Run: {
+            /**
+             * Format: uuid
+             * @description Id of the run.
+             * @example 01990c5e-3b70-7f02-8e11-9b4c6d5e7f80
+             */
+            id: string;
+            /**
+             * @description Team that owns the model.
+             * @example default
+             */
+            entity: string;
+            /**
+             * @description Project of the model.
+             * @example yes-no-maybe
+             */
+            project: string;
+            /**
+             * @description Name of the run, which is the model's.
+             * @example yes-no-maybe-001
+             */
+            name: string;
+            /**
+             * @description User who created the model, and so the run.
+             * @example ada
+             */
+            user: string;
+            /**
+             * Format: uuid
+             * @description Id of the model.
+             * @example 01990c5e-3b6f-7c41-9d35-5a7d1e2f3b40
+             */
+            model_id: string;
+            /**
+             * Format: date-time
+             * @description When the run was created.
+             * @example 2026-11-21T10:15:30.127Z
+             */
+            created_at: string;
+        };
+        /** @description One page of runs. */
+        RunList: {
+            /**
+             * @description Always `list`.
+             * @example list
+             * @constant
+             */
+            object: "list";
+            /** @description The runs of this page. */
+            data: components["schemas"]["Run"][];
+            /**
+             * @description Id of the first item, or `""` when the page is empty.
+             * @example 01990c5e-3b70-7f02-8e11-9b4c6d5e7f80
+             */
+            first_id: string;
+            /**
+             * @description Id of the last item, or `""` when the page is empty. Send it as `after` to get the next page.
+             * @example 01990c5e-3b70-7f02-8e11-9b4c6d5e7f80
+             */
+            last_id: string;
+            /**
+             * @description Whether another page follows.
+             * @example false
+             */
+            has_more: boolean;
+        };
+        /** @description One value of a metric. */
+        RunMetricPoint: {
+            /**
+             * @description Step of the checkpoint that the value belongs to.
+             * @example 3
+             */
+            step: number;
+            /**
+             * @description The value.
+             * @example 0.94
+             */
+            value: number;
+            /**
+             * Format: date-time
+             * @description When it was written.
+             * @example 2026-11-21T10:15:37.102Z
+             */
+            time: string;
+        };
+        /** @description Series of a run's metrics. */
+        RunMetrics: {
+            /**
+             * Format: uuid
+             * @description Id of the run.
+             * @example 01990c5e-3b70-7f02-8e11-9b4c6d5e7f80
+             */
+            run_id: string;
+            /** @description For each name the values, oldest first. */
+            metrics: {
+                [key: string]: components["schemas"]["RunMetricPoint"][];
+            };
+            /**
+             * @description For each name how many values there are. Where it is more than the series has, the series was thinned out.
+             * @example {
+             *       "val/reward": 2
+             *     }
+             */
+            num_points: {
+                [key: string]: number;
+            };
+            /**
+             * @description The last of the names, or `""` when there is none. Send it as `after_name` to get the next ones.
+             * @example val/reward
+             */
+            last_name: string;
+            /**
+             * @description Whether the run has more metrics than these.
+             * @example false
+             */
+            has_more: boolean;
         };
         /**
          * @description Status of a training job: `QUEUED` until a worker claims it, `RUNNING` while one works on it (also while another one
@@ -2734,6 +3456,415 @@ export interface components {
          * @example trajectories.jsonl
          */
         ArtifactFilePath: string;
+        /** @description An artifact version in a collection of a registry. */
+        RegistryLink: {
+            /**
+             * Format: uuid
+             * @description Id of the link.
+             * @example 01990c5e-90d4-7a60-be75-a182cd4f3059
+             */
+            id: string;
+            /**
+             * @description Team that owns the registry.
+             * @example default
+             */
+            entity: string;
+            /**
+             * @description Name of the registry.
+             * @example answers
+             */
+            registry: string;
+            /**
+             * @description Name of the collection.
+             * @example yes-no-maybe
+             */
+            collection: string;
+            /**
+             * @description URI of the very version that was linked, of whichever team. Reading it takes membership of that team.
+             * @example artifact:///default/yes-no-maybe/yes-no-maybe-data:v0
+             */
+            artifact: string;
+            /**
+             * Format: uuid
+             * @description Id of that version.
+             * @example 01990c5e-60a1-7d3c-8b42-7e5f9a1c0d26
+             */
+            version_id: string;
+            /**
+             * @description User who linked it.
+             * @example ada
+             */
+            created_by: string;
+            /**
+             * Format: date-time
+             * @description When it was linked.
+             * @example 2026-11-21T10:15:42.300Z
+             */
+            created_at: string;
+        };
+        /** @description One page of links. */
+        RegistryLinkList: {
+            /**
+             * @description Always `list`.
+             * @example list
+             * @constant
+             */
+            object: "list";
+            /** @description The links of this page. */
+            data: components["schemas"]["RegistryLink"][];
+            /**
+             * @description Id of the first item, or `""` when the page is empty.
+             * @example 01990c5e-90d4-7a60-be75-a182cd4f3059
+             */
+            first_id: string;
+            /**
+             * @description Id of the last item, or `""` when the page is empty. Send it as `after` to get the next page.
+             * @example 01990c5e-90d4-7a60-be75-a182cd4f3059
+             */
+            last_id: string;
+            /**
+             * @description Whether another page follows.
+             * @example false
+             */
+            has_more: boolean;
+        };
+        /** @description A version to link into a collection. */
+        CreateRegistryLinkRequest: {
+            /**
+             * @description URI of the version, `<scheme>:///<entity>/<project>/<name>:<version or alias>`. Without a version it is the latest.
+             * @example artifact:///default/yes-no-maybe/yes-no-maybe-001:step3
+             */
+            artifact: string;
+        };
+        /** @description A user as a member of a team. */
+        Member: {
+            /**
+             * @description The user's name, by which members are ordered.
+             * @example ann
+             */
+            id: string;
+            /**
+             * @description The team.
+             * @example default
+             */
+            entity: string;
+            /**
+             * @description The user's name, the same as `id`.
+             * @example ann
+             */
+            user: string;
+            /**
+             * @description A member may use everything of the team. An admin also manages its members, secrets and webhooks, and all its automations.
+             * @example member
+             * @enum {string}
+             */
+            role: "member" | "admin";
+            /**
+             * @description Projects of the team whose automations the member manages, by name; they need not exist yet.
+             * @example [
+             *       "yes-no-maybe"
+             *     ]
+             */
+            project_admin: components["schemas"]["ResourceName"][];
+            /**
+             * @description Registries of the team whose automations the member manages, by name; they need not exist yet.
+             * @example [
+             *       "production"
+             *     ]
+             */
+            registry_admin: components["schemas"]["ResourceName"][];
+        };
+        /** @description One page of members. */
+        MemberList: {
+            /**
+             * @description Always `list`.
+             * @example list
+             * @constant
+             */
+            object: "list";
+            /** @description The members of this page. */
+            data: components["schemas"]["Member"][];
+            /**
+             * @description Id of the first item, or `""` when the page is empty.
+             * @example ann
+             */
+            first_id: string;
+            /**
+             * @description Id of the last item, or `""` when the page is empty. Send it as `after` to get the next page.
+             * @example ann
+             */
+            last_id: string;
+            /**
+             * @description Whether another page follows.
+             * @example false
+             */
+            has_more: boolean;
+        };
+        /** @description All roles of a member. */
+        PutMemberRequest: {
+            /**
+             * @description A member may use everything of the team. An admin also manages its members, secrets and webhooks, and all its automations.
+             * @example member
+             * @enum {string}
+             */
+            role: "member" | "admin";
+            /**
+             * @description Projects of the team whose automations the member manages, by name; they need not exist yet. Null or left out, none.
+             * @default null
+             * @example [
+             *       "yes-no-maybe"
+             *     ]
+             */
+            project_admin?: components["schemas"]["ResourceName"][] | null;
+            /**
+             * @description Registries of the team whose automations the member manages, by name; they need not exist yet. Null or left out, none.
+             * @default null
+             * @example [
+             *       "production"
+             *     ]
+             */
+            registry_admin?: components["schemas"]["ResourceName"][] | null;
+        };
+        /** @description A user who is no longer a member of a team. */
+        DeletedMember: {
+            /**
+             * @description The user's name, by which members are ordered.
+             * @example ann
+             */
+            id: string;
+            /**
+             * @description The team.
+             * @example default
+             */
+            entity: string;
+            /**
+             * @description The user's name, the same as `id`.
+             * @example ann
+             */
+            user: string;
+            /**
+             * @description Number of the user's API keys that were bound to the team, and were revoked.
+             * @example 1
+             */
+            deleted_api_keys: number;
+            /**
+             * @description Always true.
+             * @example true
+             * @constant
+             */
+            deleted: true;
+        };
+        /**
+         * @description Name of a secret, usable as a variable of payloads. Letters, digits and underscores, no digit first; none of the names that payload variables have.
+         * @example DEPLOY_TOKEN
+         */
+        SecretName: string;
+        /** @description A secret of a team. Its value is not part of it and of no other reply. */
+        Secret: {
+            /**
+             * Format: uuid
+             * @description Id of the secret. It stays when the value is replaced.
+             * @example 01990c5e-80c1-7a4b-9e13-2f6d8b0a4c7e
+             */
+            id: string;
+            /**
+             * @description The team that it belongs to.
+             * @example default
+             */
+            entity: string;
+            /** @description Name of the secret, unique in its team. */
+            name: components["schemas"]["SecretName"];
+            /**
+             * Format: date-time
+             * @description When the secret was first stored.
+             * @example 2026-11-21T10:15:30.127Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When its value was last stored.
+             * @example 2026-11-21T10:15:30.127Z
+             */
+            updated_at: string;
+        };
+        /** @description One page of secrets. */
+        SecretList: {
+            /**
+             * @description Always `list`.
+             * @example list
+             * @constant
+             */
+            object: "list";
+            /** @description The secrets of this page. */
+            data: components["schemas"]["Secret"][];
+            /**
+             * @description Id of the first item, or `""` when the page is empty.
+             * @example 01990c5e-80c1-7a4b-9e13-2f6d8b0a4c7e
+             */
+            first_id: string;
+            /**
+             * @description Id of the last item, or `""` when the page is empty. Send it as `after` to get the next page.
+             * @example 01990c5e-80c1-7a4b-9e13-2f6d8b0a4c7e
+             */
+            last_id: string;
+            /**
+             * @description Whether another page follows.
+             * @example false
+             */
+            has_more: boolean;
+        };
+        /** @description The value of a secret. */
+        PutSecretRequest: {
+            /**
+             * Format: password
+             * @description The value, kept exactly as it is, 1 to 4096 characters. Half of a surrogate pair, which has no UTF-8 form, is a 422.
+             * @example 0f3c9e7a5b1d4c68
+             */
+            value: string;
+        };
+        /** @description The secret that is gone. */
+        DeletedSecret: {
+            /**
+             * Format: uuid
+             * @description Id of the secret.
+             * @example 01990c5e-80c1-7a4b-9e13-2f6d8b0a4c7e
+             */
+            id: string;
+            /**
+             * @description The team that it belongs to.
+             * @example default
+             */
+            entity: string;
+            /** @description Name of the secret, unique in its team. */
+            name: components["schemas"]["SecretName"];
+            /**
+             * @description Always true.
+             * @example true
+             * @constant
+             */
+            deleted: true;
+        };
+        /** @description An API key of a user, without the key itself. */
+        ApiKey: {
+            /**
+             * Format: uuid
+             * @description Id of the key, as usage lines name it. It is no secret.
+             * @example 01990c5e-8f20-7c5d-b184-6e3a9d0f1b72
+             */
+            id: string;
+            /**
+             * @description What the key is for.
+             * @example nightly training
+             */
+            name: string;
+            /**
+             * @description The user that the key acts as.
+             * @example ann
+             */
+            user: string;
+            /**
+             * @description The team that is meant where a request made with the key leaves it out.
+             * @example default
+             */
+            team: string;
+            /**
+             * Format: date-time
+             * @description When the key was made.
+             * @example 2026-11-21T10:15:30.127Z
+             */
+            created_at: string;
+        };
+        /** @description One page of API keys. */
+        ApiKeyList: {
+            /**
+             * @description Always `list`.
+             * @example list
+             * @constant
+             */
+            object: "list";
+            /** @description The API keys of this page. */
+            data: components["schemas"]["ApiKey"][];
+            /**
+             * @description Id of the first item, or `""` when the page is empty.
+             * @example 01990c5e-8f20-7c5d-b184-6e3a9d0f1b72
+             */
+            first_id: string;
+            /**
+             * @description Id of the last item, or `""` when the page is empty. Send it as `after` to get the next page.
+             * @example 01990c5e-8f20-7c5d-b184-6e3a9d0f1b72
+             */
+            last_id: string;
+            /**
+             * @description Whether another page follows.
+             * @example false
+             */
+            has_more: boolean;
+        };
+        /** @description An API key to make. */
+        CreateApiKeyRequest: {
+            /**
+             * @description What the key is for, in words of your own. Several keys may have the same name.
+             * @example nightly training
+             */
+            name: string;
+            /**
+             * @description Team of the key; null or left out, the team of the key that asks. A team that the caller is not in is a 403.
+             * @default null
+             * @example default
+             */
+            team?: string | null;
+        };
+        /** @description A new API key, with the key itself. */
+        NewApiKey: {
+            /**
+             * Format: uuid
+             * @description Id of the key, as usage lines name it. It is no secret.
+             * @example 01990c5e-8f20-7c5d-b184-6e3a9d0f1b72
+             */
+            id: string;
+            /**
+             * @description What the key is for.
+             * @example nightly training
+             */
+            name: string;
+            /**
+             * @description The user that the key acts as.
+             * @example ann
+             */
+            user: string;
+            /**
+             * @description The team that is meant where a request made with the key leaves it out.
+             * @example default
+             */
+            team: string;
+            /**
+             * Format: date-time
+             * @description When the key was made.
+             * @example 2026-11-21T10:15:30.127Z
+             */
+            created_at: string;
+            /**
+             * Format: password
+             * @description The key, to be sent as `Authorization: Bearer <key>`. It is not shown again.
+             * @example ty-not-a-key-0123456789abcdefghijklmnopqrst
+             */
+            key: string;
+        };
+        /** @description The API key that is gone. */
+        DeletedApiKey: {
+            /**
+             * Format: uuid
+             * @description Id of the key.
+             * @example 01990c5e-8f20-7c5d-b184-6e3a9d0f1b72
+             */
+            id: string;
+            /**
+             * @description Always true.
+             * @example true
+             * @constant
+             */
+            deleted: true;
+        };
         /** @description What one API key used of one model for one project on one day. */
         UsageLine: {
             /**
@@ -2808,6 +3939,342 @@ export interface components {
             /**
              * @description Id of the last item, or `""` when the page is empty. Send it as `after` to get the next page.
              * @example 01990c5e-6a11-7d35-8c02-7e9f1a2b3c4d
+             */
+            last_id: string;
+            /**
+             * @description Whether another page follows.
+             * @example false
+             */
+            has_more: boolean;
+        };
+        /**
+         * @description Name of a webhook, unique in its team. Words of letters, digits, hyphens and underscores, with single spaces between them.
+         * @example Deploy hook
+         */
+        WebhookName: string;
+        /** @description An endpoint of a team that automations may call. */
+        Webhook: {
+            /**
+             * Format: uuid
+             * @description Id of the webhook.
+             * @example 01990c5e-8a10-7d3c-b1f2-0c9d8e7f6a5b
+             */
+            id: string;
+            /** @description The team that owns the webhook. */
+            entity: components["schemas"]["ResourceName"];
+            name: components["schemas"]["WebhookName"];
+            /**
+             * @description Where it sends to.
+             * @example https://hooks.example.com/deploy
+             */
+            endpoint_url: string;
+            /**
+             * @description Name of the secret that is sent as `Authorization: Bearer`.
+             * @example DEPLOY_TOKEN
+             */
+            access_token_secret: string | null;
+            /**
+             * @description Name of the secret that signs the body.
+             * @example DEPLOY_SIGNING_KEY
+             */
+            signing_secret: string | null;
+            /**
+             * @description Whether deliveries are sent. Those of a disabled webhook fail when they come due.
+             * @example true
+             */
+            enabled: boolean;
+            /**
+             * Format: date-time
+             * @description When it was disabled.
+             * @example null
+             */
+            disabled_at: string | null;
+            /**
+             * @description Why it is disabled, such as that its endpoint failed for five days.
+             * @example null
+             */
+            disabled_reason: string | null;
+            /**
+             * @description The user who created it.
+             * @example ada
+             */
+            created_by: string;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             * @example 2026-11-21T10:15:30.127Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed, by a user or because its endpoint failed for too long.
+             * @example 2026-11-21T10:15:30.127Z
+             */
+            updated_at: string;
+        };
+        /** @description One page of webhooks. */
+        WebhookList: {
+            /**
+             * @description Always `list`.
+             * @example list
+             * @constant
+             */
+            object: "list";
+            /** @description The webhooks of this page. */
+            data: components["schemas"]["Webhook"][];
+            /**
+             * @description Id of the first item, or `""` when the page is empty.
+             * @example 01990c5e-8a10-7d3c-b1f2-0c9d8e7f6a5b
+             */
+            first_id: string;
+            /**
+             * @description Id of the last item, or `""` when the page is empty. Send it as `after` to get the next page.
+             * @example 01990c5e-8a10-7d3c-b1f2-0c9d8e7f6a5b
+             */
+            last_id: string;
+            /**
+             * @description Whether another page follows.
+             * @example false
+             */
+            has_more: boolean;
+        };
+        /**
+         * @description Where to send to, an `http` or `https` URL. No user name or password, no fragment, no white space and no backslash. A host written as
+         *     an address must be a public one, unless the deployment allows it: private, loopback, link-local, multicast, metadata and translated
+         *     addresses are refused, here and whenever a host name turns out to stand for one.
+         * @example https://hooks.example.com/deploy
+         */
+        EndpointUrl: string;
+        /** @description A webhook to create. */
+        CreateWebhookRequest: {
+            /** @description Name of the webhook, unique in the team. */
+            name: components["schemas"]["WebhookName"];
+            endpoint_url: components["schemas"]["EndpointUrl"];
+            /**
+             * @description Name of the secret of the team whose value is sent as `Authorization: Bearer`, or null for none. One that the team has not is a 400.
+             * @default null
+             * @example DEPLOY_TOKEN
+             */
+            access_token_secret?: string | null;
+            /**
+             * @description Name of the secret of the team that signs the body, the shared secret, or null for none. One that the team has not is a 400.
+             * @default null
+             * @example DEPLOY_SIGNING_KEY
+             */
+            signing_secret?: string | null;
+        };
+        /** @description Result of the deletion of a webhook. */
+        DeletedWebhook: {
+            /**
+             * Format: uuid
+             * @description Id of the webhook that was deleted.
+             * @example 01990c5e-8a10-7d3c-b1f2-0c9d8e7f6a5b
+             */
+            webhook_id: string;
+            /**
+             * @description Number of deliveries in its log, which went with it.
+             * @example 12
+             */
+            deleted_deliveries: number;
+        };
+        /** @description Changes of a webhook. What is left out stays as it is. */
+        UpdateWebhookRequest: {
+            /** @description The new name, unique in the team. */
+            name?: components["schemas"]["WebhookName"];
+            endpoint_url?: components["schemas"]["EndpointUrl"];
+            /**
+             * @description Name of the secret of the team whose value is sent as `Authorization: Bearer`, or null for none. One that the team has not is a 400.
+             * @example DEPLOY_TOKEN
+             */
+            access_token_secret?: string | null;
+            /**
+             * @description Name of the secret of the team that signs the body, the shared secret, or null for none. One that the team has not is a 400.
+             * @example DEPLOY_SIGNING_KEY
+             */
+            signing_secret?: string | null;
+            /**
+             * @description Whether deliveries are sent. True forgets that the endpoint failed.
+             * @example true
+             */
+            enabled?: boolean;
+        };
+        /** @description The payload of an automation, an object of its creator's own making. */
+        AutomationPayload: {
+            [key: string]: unknown;
+        };
+        /** @description A payload to try a webhook with. */
+        TestWebhookRequest: {
+            /** @description The body to send, at most 64 KiB as JSON, with variables as in the payload of an automation. Null or left out, a small one that says it is a test. */
+            payload?: components["schemas"]["AutomationPayload"] | null;
+        };
+        /** @description What an endpoint answered to a test, with the values of secrets masked as `********`. */
+        WebhookTestResult: {
+            /**
+             * @description Status of the answer, or null when none came.
+             * @example 200
+             */
+            status: number | null;
+            /**
+             * @description Headers of the answer, names in lower case; several of one name are joined with a comma.
+             * @example {
+             *       "content-type": "application/json"
+             *     }
+             */
+            headers: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description The first 64 KiB of the body of the answer as text, or null when no answer came.
+             * @example {"ok":true}
+             */
+            body: string | null;
+            /**
+             * @description Time from the start of the connection to the end of what was read of the answer, in milliseconds.
+             * @example 42.5
+             */
+            duration_ms: number;
+            /**
+             * @description Why this would count as a failed attempt, or null when it would be a success.
+             * @example null
+             */
+            error: string | null;
+        };
+        /**
+         * @description `Pending` waits to be sent or to be tried again, `Finished` was taken by the endpoint, `Failed` is given up.
+         * @example Finished
+         * @enum {string}
+         */
+        WebhookDeliveryStatus: "Pending" | "Finished" | "Failed";
+        /** @description One attempt to send a delivery, with the values of secrets masked as `********`. */
+        WebhookAttempt: {
+            /**
+             * @description Number of the attempt within its delivery, counted from 1. One that was cut short by the end of the server may be missing.
+             * @example 1
+             */
+            number: number;
+            /**
+             * Format: date-time
+             * @description When it was sent.
+             * @example 2026-11-21T10:15:31.402Z
+             */
+            created_at: string;
+            /**
+             * @description Time from the start of the connection to the end of what was read of the answer, in milliseconds.
+             * @example 43
+             */
+            duration_ms: number;
+            /**
+             * @description Status of the answer, or null when none came.
+             * @example 200
+             */
+            response_status: number | null;
+            /**
+             * @description Headers of the answer, names in lower case; several of one name are joined with a comma.
+             * @example {
+             *       "content-type": "application/json"
+             *     }
+             */
+            response_headers: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description The first 64 KiB of the body of the answer as text, or null when no answer came.
+             * @example {"ok":true}
+             */
+            response_body: string | null;
+            /**
+             * @description Why the attempt failed, or null when it was a success.
+             * @example null
+             */
+            error: string | null;
+        };
+        /** @description A payload on its way to a webhook's endpoint, or what became of it. */
+        WebhookDelivery: {
+            /**
+             * Format: uuid
+             * @description Id of the delivery, the same for all its attempts and when it is delivered again. It is the `webhook-id` of the Standard Webhooks headers.
+             * @example 01990c5e-9b21-7e4d-8203-1dae9f807b6c
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The webhook that it goes to.
+             * @example 01990c5e-8a10-7d3c-b1f2-0c9d8e7f6a5b
+             */
+            webhook_id: string;
+            /**
+             * Format: uuid
+             * @description The automation that fired, or null when its execution is not kept any more.
+             * @example 01990c5e-8f43-7a56-9c77-2b3c4d5e6f70
+             */
+            automation_id: string | null;
+            /**
+             * Format: uuid
+             * @description The execution of the automation, or null when it is not kept any more.
+             * @example 01990c5e-9b20-7c11-9a44-5f60718293a4
+             */
+            execution_id: string | null;
+            /**
+             * @description What happened.
+             * @example ADD_ARTIFACT_ALIAS
+             * @enum {string}
+             */
+            event_type: "ADD_ARTIFACT_ALIAS" | "ADD_ARTIFACT_TAG" | "LINK_ARTIFACT" | "RUN_METRIC";
+            status: components["schemas"]["WebhookDeliveryStatus"];
+            /**
+             * @description The body that is sent, with its variables substituted and the values of secrets masked.
+             * @example {
+             *       "event": "ADD_ARTIFACT_ALIAS",
+             *       "alias": "production"
+             *     }
+             */
+            body: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description Why the last attempt failed, or why there was none.
+             * @example null
+             */
+            error: string | null;
+            /** @description The newest 10 attempts, oldest first. */
+            attempts: components["schemas"]["WebhookAttempt"][];
+            /**
+             * Format: date-time
+             * @description When it is sent next, or null when it has ended.
+             * @example null
+             */
+            next_attempt_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the event happened.
+             * @example 2026-11-21T10:15:31.388Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it ended.
+             * @example 2026-11-21T10:15:31.450Z
+             */
+            finished_at: string | null;
+        };
+        /** @description One page of deliveries. */
+        WebhookDeliveryList: {
+            /**
+             * @description Always `list`.
+             * @example list
+             * @constant
+             */
+            object: "list";
+            /** @description The deliveries of this page. */
+            data: components["schemas"]["WebhookDelivery"][];
+            /**
+             * @description Id of the first item, or `""` when the page is empty.
+             * @example 01990c5e-9b21-7e4d-8203-1dae9f807b6c
+             */
+            first_id: string;
+            /**
+             * @description Id of the last item, or `""` when the page is empty. Send it as `after` to get the next page.
+             * @example 01990c5e-9b21-7e4d-8203-1dae9f807b6c
              */
             last_id: string;
             /**
@@ -2915,9 +4382,470 @@ export interface components {
              */
             num_deleted: number;
         };
-        /** @description The payload of an automation, an object of its creator's own making. */
-        AutomationPayload: {
-            [key: string]: unknown;
+        /** @description What is watched. */
+        AutomationScope: {
+            /**
+             * @description Whether it is a project or a registry.
+             * @example project
+             * @enum {string}
+             */
+            type: "project" | "registry";
+            /** @description Team that owns it. */
+            entity: components["schemas"]["ResourceName"];
+            /**
+             * @description Name of the project; null for a registry.
+             * @example yes-no-maybe
+             */
+            project: string | null;
+            /**
+             * @description Name of the registry; null for a project.
+             * @example null
+             */
+            registry: string | null;
+        };
+        /**
+         * @description What happens. `ADD_ARTIFACT_ALIAS`: an alias is put on an artifact version that did not bear it, `latest` and `step<N>` included.
+         *     `ADD_ARTIFACT_TAG`: the same for a tag. `LINK_ARTIFACT`: a version is linked into a collection of the registry. `RUN_METRIC`: a
+         *     value of a run's metric meets the threshold.
+         * @example ADD_ARTIFACT_ALIAS
+         * @enum {string}
+         */
+        AutomationEventType: "ADD_ARTIFACT_ALIAS" | "ADD_ARTIFACT_TAG" | "LINK_ARTIFACT" | "RUN_METRIC";
+        /**
+         * @description A regular expression in RE2 syntax, which has no look-around and no back-references, at most 512 characters long. It is searched for
+         *     anywhere in the text: use `^` and `$` to match the whole. Upper and lower case differ, unless it begins with `(?i)`. One that cannot
+         *     be read, or repeats so much that it would be slow, is a 422.
+         * @example ^production$
+         */
+        RegularExpression: string;
+        /**
+         * @description How the metric's value is compared with the threshold.
+         * @example >=
+         * @enum {string}
+         */
+        ThresholdOperator: ">" | ">=" | "<" | "<=";
+        /** @description Which events fire the automation. */
+        AutomationTrigger: {
+            type: components["schemas"]["AutomationEventType"];
+            /**
+             * @description Found in the alias; null for other types.
+             * @example ^production$
+             */
+            alias_regex: components["schemas"]["RegularExpression"] | null;
+            /**
+             * @description Name of the metric; null for other types.
+             * @example null
+             */
+            metric: string | null;
+            /**
+             * @description How the value is compared; null for other types.
+             * @example null
+             */
+            operator: components["schemas"]["ThresholdOperator"] | null;
+            /**
+             * @description What the value is compared with; null for other types.
+             * @example null
+             */
+            threshold: number | null;
+        };
+        /** @description Which runs count. Both conditions must hold. */
+        AutomationFilter: {
+            /**
+             * @description Only runs that this user created; null means any user's.
+             * @example ada
+             */
+            user: string | null;
+            /**
+             * @description Found in the run's name, which is the model's name; null means any name.
+             * @example ^yes-no-
+             */
+            run_name_regex: components["schemas"]["RegularExpression"] | null;
+        };
+        /** @description What watches a project or a registry and calls a webhook. */
+        Automation: {
+            /**
+             * Format: uuid
+             * @description Id of the automation.
+             * @example 01990c5e-7a10-7c2d-8e3f-1a2b3c4d5e6f
+             */
+            id: string;
+            /**
+             * @description Name of the automation.
+             * @example Announce production models
+             */
+            name: string;
+            /**
+             * @description What it is for.
+             * @example Tells the chat room what goes live.
+             */
+            description: string | null;
+            /**
+             * @description Whether it fires.
+             * @example true
+             */
+            enabled: boolean;
+            scope: components["schemas"]["AutomationScope"];
+            event: components["schemas"]["AutomationTrigger"];
+            /** @description Which runs count; null means all. */
+            filter: components["schemas"]["AutomationFilter"] | null;
+            /**
+             * Format: uuid
+             * @description Webhook that is called.
+             * @example 01990c5e-7900-7a1b-9c2d-3e4f5a6b7c8d
+             */
+            webhook_id: string;
+            /** @description What is sent, with its variables. */
+            payload: components["schemas"]["AutomationPayload"];
+            /**
+             * @description User who created it.
+             * @example ada
+             */
+            created_by: string;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             * @example 2026-11-21T10:20:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             * @example 2026-11-21T10:20:00.000Z
+             */
+            updated_at: string;
+        };
+        /** @description One page of automations. */
+        AutomationList: {
+            /**
+             * @description Always `list`.
+             * @example list
+             * @constant
+             */
+            object: "list";
+            /** @description The automations of this page. */
+            data: components["schemas"]["Automation"][];
+            /**
+             * @description Id of the first item, or `""` when the page is empty.
+             * @example 01990c5e-7a10-7c2d-8e3f-1a2b3c4d5e6f
+             */
+            first_id: string;
+            /**
+             * @description Id of the last item, or `""` when the page is empty. Send it as `after` to get the next page.
+             * @example 01990c5e-7a10-7c2d-8e3f-1a2b3c4d5e6f
+             */
+            last_id: string;
+            /**
+             * @description Whether another page follows.
+             * @example false
+             */
+            has_more: boolean;
+        };
+        /** @description What is watched. It applies to all collections and runs in it, those made later included. */
+        NewAutomationScope: {
+            /**
+             * @description Whether it is a project or a registry.
+             * @example project
+             * @enum {string}
+             */
+            type: "project" | "registry";
+            /** @description Team that owns it. One that the caller is not in is a 403. */
+            entity: components["schemas"]["ResourceName"];
+            /**
+             * @description Name of the project; required for that type and not allowed for the other.
+             * @default null
+             * @example yes-no-maybe
+             */
+            project?: string | null;
+            /**
+             * @description Name of the registry; required for that type and not allowed for the other.
+             * @default null
+             * @example null
+             */
+            registry?: string | null;
+        };
+        /** @description Which events fire the automation. */
+        NewAutomationTrigger: {
+            type: components["schemas"]["AutomationEventType"];
+            /**
+             * @description For ADD_ARTIFACT_ALIAS, where it is required; it is found in the alias.
+             * @example ^production$
+             */
+            alias_regex?: components["schemas"]["RegularExpression"] | null;
+            /**
+             * @description For RUN_METRIC, where it is required; the name of the metric, such as `val/reward`.
+             * @default null
+             * @example null
+             */
+            metric?: string | null;
+            /**
+             * @description For RUN_METRIC, where it is required; how the value is compared.
+             * @example null
+             */
+            operator?: components["schemas"]["ThresholdOperator"] | null;
+            /**
+             * @description For RUN_METRIC, where it is required; what the value is compared with. An automation fires at most once for a run within 24 hours.
+             * @default null
+             * @example null
+             */
+            threshold?: number | null;
+        };
+        /** @description Which runs count, for RUN_METRIC only. Both conditions must hold. */
+        NewAutomationFilter: {
+            /**
+             * @description Only runs that this user created; null means any user's.
+             * @default null
+             * @example ada
+             */
+            user?: string | null;
+            /**
+             * @description Found in the run's name, which is the model's name; null means any name.
+             * @example ^yes-no-
+             */
+            run_name_regex?: components["schemas"]["RegularExpression"] | null;
+        };
+        /** @description An automation to create. */
+        CreateAutomationRequest: {
+            /**
+             * @description Name of the automation. Several may have the same.
+             * @example Announce production models
+             */
+            name: string;
+            /**
+             * @description What it is for.
+             * @default null
+             * @example Tells the chat room what goes live.
+             */
+            description?: string | null;
+            /**
+             * @description Whether it fires.
+             * @example true
+             */
+            enabled: boolean;
+            scope: components["schemas"]["NewAutomationScope"];
+            event: components["schemas"]["NewAutomationTrigger"];
+            /** @description Which runs count, for RUN_METRIC only; null means all. */
+            filter?: components["schemas"]["NewAutomationFilter"] | null;
+            /**
+             * Format: uuid
+             * @description Webhook of the same team that is called.
+             * @example 01990c5e-7900-7a1b-9c2d-3e4f5a6b7c8d
+             */
+            webhook_id: string;
+            /**
+             * @description A JSON object in whose strings variables are substituted, at any depth; keys are left as they are. automationDelivery describes the
+             *     variables. As compact JSON it has at most 64 KiB, and it nests at most 32 deep. Left out, it is an empty object.
+             * @example {
+             *       "text": "${event_author} put ${alias} on ${artifact_version_string}"
+             *     }
+             */
+            payload?: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description An automation that was deleted. */
+        DeletedAutomation: {
+            /**
+             * Format: uuid
+             * @description Id of the automation.
+             * @example 01990c5e-7a10-7c2d-8e3f-1a2b3c4d5e6f
+             */
+            id: string;
+            /**
+             * @description Always true.
+             * @example true
+             * @constant
+             */
+            deleted: true;
+        };
+        /** @description What to change of an automation; what is left out stays as it is. */
+        UpdateAutomationRequest: {
+            /**
+             * @description Name of the automation. Several may have the same.
+             * @example Announce production models
+             */
+            name?: string;
+            /**
+             * @description What it is for.
+             * @example Tells the chat room what goes live.
+             */
+            description?: string | null;
+            /**
+             * @description Whether it fires.
+             * @example true
+             */
+            enabled?: boolean;
+            scope?: components["schemas"]["NewAutomationScope"];
+            event?: components["schemas"]["NewAutomationTrigger"];
+            /** @description Which runs count, for RUN_METRIC only; null means all and takes away what was there. */
+            filter?: components["schemas"]["NewAutomationFilter"] | null;
+            /**
+             * Format: uuid
+             * @description Webhook of the same team that is called.
+             * @example 01990c5e-7900-7a1b-9c2d-3e4f5a6b7c8d
+             */
+            webhook_id?: string;
+            /**
+             * @description A JSON object in whose strings variables are substituted, at any depth; keys are left as they are. automationDelivery describes the
+             *     variables. As compact JSON it has at most 64 KiB, and it nests at most 32 deep.
+             * @example {
+             *       "text": "${event_author} put ${alias} on ${artifact_version_string}"
+             *     }
+             */
+            payload?: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * @description How far an execution got. `Pending`: its delivery is under way, or waits to be tried again. `Finished`: the endpoint took it.
+         *     `Failed`: it was given up.
+         * @example Finished
+         * @enum {string}
+         */
+        AutomationStatus: "Pending" | "Finished" | "Failed";
+        /** @description What happened. A part that the type of event does not have is null. */
+        AutomationEvent: {
+            type: components["schemas"]["AutomationEventType"];
+            /**
+             * @description User who caused it.
+             * @example ada
+             */
+            author: string;
+            /**
+             * @description Team that owns the artifact or the run.
+             * @example default
+             */
+            entity: string;
+            /**
+             * @description Project of the artifact or the run.
+             * @example yes-no-maybe
+             */
+            project: string;
+            /**
+             * @description Registry that it happened in.
+             * @example null
+             */
+            registry: string | null;
+            /**
+             * @description Collection of the registry that holds the version, else the name of the artifact.
+             * @example yes-no-maybe-001
+             */
+            collection: string | null;
+            /**
+             * @description The version, `<entity>/<project>/<name>:v<N>`.
+             * @example default/yes-no-maybe/yes-no-maybe-001:v12
+             */
+            artifact: string | null;
+            /**
+             * @description The alias that was added.
+             * @example production
+             */
+            alias: string | null;
+            /**
+             * @description The tag that was added.
+             * @example null
+             */
+            tag: string | null;
+            /**
+             * @description Id of the run.
+             * @example null
+             */
+            run_id: string | null;
+            /**
+             * @description Name of the run.
+             * @example null
+             */
+            run_name: string | null;
+            /**
+             * @description Name of the metric.
+             * @example null
+             */
+            metric: string | null;
+            /**
+             * @description Value of the metric.
+             * @example null
+             */
+            value: number | null;
+            /**
+             * @description What the value was compared with.
+             * @example null
+             */
+            threshold: number | null;
+            /**
+             * @description Step of the checkpoint that the value belongs to.
+             * @example null
+             */
+            step: number | null;
+        };
+        /** @description One time that an automation fired. */
+        AutomationExecution: {
+            /**
+             * Format: uuid
+             * @description Id of the execution.
+             * @example 01990c5e-7b20-7d3e-9f40-2b3c4d5e6f70
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The automation.
+             * @example 01990c5e-7a10-7c2d-8e3f-1a2b3c4d5e6f
+             */
+            automation_id: string;
+            status: components["schemas"]["AutomationStatus"];
+            event: components["schemas"]["AutomationEvent"];
+            /**
+             * Format: uuid
+             * @description The delivery to the webhook; null when none was made, or when it is no longer kept.
+             * @example 01990c5e-7b21-7e4f-a051-3c4d5e6f7081
+             */
+            delivery_id: string | null;
+            /**
+             * @description HTTP status that the endpoint answered last.
+             * @example 200
+             */
+            response_status: number | null;
+            /**
+             * @description Why it failed.
+             * @example null
+             */
+            error: string | null;
+            /**
+             * Format: date-time
+             * @description When it fired.
+             * @example 2026-11-21T10:31:02.540Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it finished or failed; null while it is pending.
+             * @example 2026-11-21T10:31:02.871Z
+             */
+            finished_at: string | null;
+        };
+        /** @description One page of executions. */
+        AutomationExecutionList: {
+            /**
+             * @description Always `list`.
+             * @example list
+             * @constant
+             */
+            object: "list";
+            /** @description The executions of this page. */
+            data: components["schemas"]["AutomationExecution"][];
+            /**
+             * @description Id of the first item, or `""` when the page is empty.
+             * @example 01990c5e-7b20-7d3e-9f40-2b3c4d5e6f70
+             */
+            first_id: string;
+            /**
+             * @description Id of the last item, or `""` when the page is empty. Send it as `after` to get the next page.
+             * @example 01990c5e-7b20-7d3e-9f40-2b3c4d5e6f70
+             */
+            last_id: string;
+            /**
+             * @description Whether another page follows.
+             * @example false
+             */
+            has_more: boolean;
         };
     };
     responses: {
@@ -3060,6 +4988,20 @@ export interface components {
         Order: "asc" | "desc";
         /** @description Id of the model, as createModel gave it. */
         ModelId: string;
+        /** @description Gives only the trajectories of this split. One without trajectories gives an empty page. */
+        SplitFilter: string;
+        /** @description Gives only what counts for this team. One that the caller is not in is a 403, whether or not it exists. */
+        EntityFilter: components["schemas"]["ResourceName"];
+        /** @description Gives only the runs of the project of this name, in whichever team. One without runs gives an empty page. */
+        RunProjectFilter: components["schemas"]["ResourceName"];
+        /** @description Id of the run, as listRuns and the `run_id` of the model give it. */
+        RunId: string;
+        /** @description Gives only the metric of this name. One that the run does not have gives no series. */
+        MetricName: string;
+        /** @description Gives only metrics whose names come after this one, the `last_name` of the reply before. */
+        AfterName: string;
+        /** @description Most values to give of each metric, 2 to 1000. The default is 500. */
+        Points: number;
         /** @description Gives only the jobs of this model. An id that names no model of the caller gives an empty page. */
         ModelIdFilter: string;
         /** @description Gives only the jobs that are in this status now. */
@@ -3082,8 +5024,18 @@ export interface components {
         Range: string;
         /** @description The alias. Within an artifact it names at most one version. */
         ArtifactAlias: components["schemas"]["ArtifactAlias"];
-        /** @description Gives only what counts for this team. One that the caller is not in is a 403, whether or not it exists. */
-        EntityFilter: components["schemas"]["ResourceName"];
+        /** @description The tag. */
+        ArtifactTag: components["schemas"]["ArtifactTag"];
+        /** @description Name of the registry, within the team. */
+        Registry: components["schemas"]["ResourceName"];
+        /** @description Name of the collection, within the registry. */
+        Collection: components["schemas"]["ResourceName"];
+        /** @description Name of the user. */
+        User: components["schemas"]["ResourceName"];
+        /** @description Name of the secret. */
+        SecretName: components["schemas"]["SecretName"];
+        /** @description Id of the API key, as createApiKey gave it. */
+        ApiKeyId: string;
         /** @description Gives only what counts for the project of this name, in whichever team. One without usage gives an empty page. */
         ProjectFilter: string;
         /** @description Gives only the usage of this model, named as in a chat completion, by its id or by any form of its URI. The version in a URI is not looked at, and a model without usage gives an empty page. */
@@ -3092,18 +5044,36 @@ export interface components {
         FromDay: string;
         /** @description The last day to give, in UTC; all of it is included. */
         ToDay: string;
+        /** @description Id of the webhook, as createWebhook gave it. */
+        WebhookId: string;
+        /** @description Gives only the deliveries that are in this status now. */
+        DeliveryStatusFilter: components["schemas"]["WebhookDeliveryStatus"];
+        /** @description Id of the delivery, as listWebhookDeliveries gives it. */
+        DeliveryId: string;
         /** @description Id of the scorer, all versions of it. */
         ObjectId: components["schemas"]["ResourceName"];
         /** @description Digests of the versions to delete, as a repeated parameter. The forms `digests=a,b` and `digests[]=a` are understood as well. Left out or empty, all versions are deleted. */
         Digests: string[];
         /** @description Digest of the version, as createScorer gave it. */
         Digest: components["schemas"]["ScorerDigest"];
+        /** @description Gives only the automations of the project of this name, in whichever team. */
+        AutomationProjectFilter: components["schemas"]["ResourceName"];
+        /** @description Gives only the automations of the registry of this name, in whichever team. */
+        AutomationRegistryFilter: components["schemas"]["ResourceName"];
+        /** @description Id of the automation, as createAutomation gave it. */
+        AutomationId: string;
         /** @description The body is JSON. */
         WebhookContentType: "application/json";
         /** @description The webhook's access token, as `Bearer <ACCESS_TOKEN>`. Only there when the webhook has one. */
         WebhookAuthorization: string;
         /** @description HMAC-SHA256 of the body's exact bytes with the webhook's shared secret, as 64 lower-case hexadecimal digits. Only there when the webhook has a shared secret. */
         WebhookSignature: string;
+        /** @description Id of the delivery, the same for each of its attempts and when it is delivered again. Only there when the deployment sends the Standard Webhooks headers. */
+        WebhookMessageId: string;
+        /** @description When this attempt was sent, in whole Unix seconds. Only there when the deployment sends the Standard Webhooks headers. */
+        WebhookTimestamp: string;
+        /** @description The signature of Standard Webhooks, `v1,` and base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. Only there when the deployment sends the Standard Webhooks headers and the webhook has a shared secret. */
+        WebhookStandardSignature: string;
     };
     requestBodies: never;
     headers: {
@@ -3203,6 +5173,12 @@ export type Trajectory = components['schemas']['Trajectory'];
 export type TrajectoryGroup = components['schemas']['TrajectoryGroup'];
 export type LogTrajectoriesRequest = components['schemas']['LogTrajectoriesRequest'];
 export type LoggedTrajectories = components['schemas']['LoggedTrajectories'];
+export type LoggedTrajectory = components['schemas']['LoggedTrajectory'];
+export type LoggedTrajectoryList = components['schemas']['LoggedTrajectoryList'];
+export type Run = components['schemas']['Run'];
+export type RunList = components['schemas']['RunList'];
+export type RunMetricPoint = components['schemas']['RunMetricPoint'];
+export type RunMetrics = components['schemas']['RunMetrics'];
 export type TrainingJobStatus = components['schemas']['TrainingJobStatus'];
 export type TrainingJob = components['schemas']['TrainingJob'];
 export type TrainingJobList = components['schemas']['TrainingJobList'];
@@ -3222,15 +5198,63 @@ export type NewArtifactVersion = components['schemas']['NewArtifactVersion'];
 export type CreateArtifactVersionRequest = components['schemas']['CreateArtifactVersionRequest'];
 export type DeletedArtifactVersion = components['schemas']['DeletedArtifactVersion'];
 export type ArtifactFilePath = components['schemas']['ArtifactFilePath'];
+export type RegistryLink = components['schemas']['RegistryLink'];
+export type RegistryLinkList = components['schemas']['RegistryLinkList'];
+export type CreateRegistryLinkRequest = components['schemas']['CreateRegistryLinkRequest'];
+export type Member = components['schemas']['Member'];
+export type MemberList = components['schemas']['MemberList'];
+export type PutMemberRequest = components['schemas']['PutMemberRequest'];
+export type DeletedMember = components['schemas']['DeletedMember'];
+export type SecretName = components['schemas']['SecretName'];
+export type Secret = components['schemas']['Secret'];
+export type SecretList = components['schemas']['SecretList'];
+export type PutSecretRequest = components['schemas']['PutSecretRequest'];
+export type DeletedSecret = components['schemas']['DeletedSecret'];
+export type ApiKey = components['schemas']['ApiKey'];
+export type ApiKeyList = components['schemas']['ApiKeyList'];
+export type CreateApiKeyRequest = components['schemas']['CreateApiKeyRequest'];
+export type NewApiKey = components['schemas']['NewApiKey'];
+export type DeletedApiKey = components['schemas']['DeletedApiKey'];
 export type UsageLine = components['schemas']['UsageLine'];
 export type UsageList = components['schemas']['UsageList'];
+export type WebhookName = components['schemas']['WebhookName'];
+export type Webhook = components['schemas']['Webhook'];
+export type WebhookList = components['schemas']['WebhookList'];
+export type EndpointUrl = components['schemas']['EndpointUrl'];
+export type CreateWebhookRequest = components['schemas']['CreateWebhookRequest'];
+export type DeletedWebhook = components['schemas']['DeletedWebhook'];
+export type UpdateWebhookRequest = components['schemas']['UpdateWebhookRequest'];
+export type AutomationPayload = components['schemas']['AutomationPayload'];
+export type TestWebhookRequest = components['schemas']['TestWebhookRequest'];
+export type WebhookTestResult = components['schemas']['WebhookTestResult'];
+export type WebhookDeliveryStatus = components['schemas']['WebhookDeliveryStatus'];
+export type WebhookAttempt = components['schemas']['WebhookAttempt'];
+export type WebhookDelivery = components['schemas']['WebhookDelivery'];
+export type WebhookDeliveryList = components['schemas']['WebhookDeliveryList'];
 export type ScorerDigest = components['schemas']['ScorerDigest'];
 export type Scorer = components['schemas']['Scorer'];
 export type ScorerList = components['schemas']['ScorerList'];
 export type CreateScorerRequest = components['schemas']['CreateScorerRequest'];
 export type ScorerDigestList = components['schemas']['ScorerDigestList'];
 export type DeletedScorer = components['schemas']['DeletedScorer'];
-export type AutomationPayload = components['schemas']['AutomationPayload'];
+export type AutomationScope = components['schemas']['AutomationScope'];
+export type AutomationEventType = components['schemas']['AutomationEventType'];
+export type RegularExpression = components['schemas']['RegularExpression'];
+export type ThresholdOperator = components['schemas']['ThresholdOperator'];
+export type AutomationTrigger = components['schemas']['AutomationTrigger'];
+export type AutomationFilter = components['schemas']['AutomationFilter'];
+export type Automation = components['schemas']['Automation'];
+export type AutomationList = components['schemas']['AutomationList'];
+export type NewAutomationScope = components['schemas']['NewAutomationScope'];
+export type NewAutomationTrigger = components['schemas']['NewAutomationTrigger'];
+export type NewAutomationFilter = components['schemas']['NewAutomationFilter'];
+export type CreateAutomationRequest = components['schemas']['CreateAutomationRequest'];
+export type DeletedAutomation = components['schemas']['DeletedAutomation'];
+export type UpdateAutomationRequest = components['schemas']['UpdateAutomationRequest'];
+export type AutomationStatus = components['schemas']['AutomationStatus'];
+export type AutomationEvent = components['schemas']['AutomationEvent'];
+export type AutomationExecution = components['schemas']['AutomationExecution'];
+export type AutomationExecutionList = components['schemas']['AutomationExecutionList'];
 export type ResponseTooManyRequests = components['responses']['TooManyRequests'];
 export type ResponseInternalError = components['responses']['InternalError'];
 export type ResponseServiceUnavailable = components['responses']['ServiceUnavailable'];
@@ -3249,6 +5273,13 @@ export type ParameterAfter = components['parameters']['After'];
 export type ParameterLimit = components['parameters']['Limit'];
 export type ParameterOrder = components['parameters']['Order'];
 export type ParameterModelId = components['parameters']['ModelId'];
+export type ParameterSplitFilter = components['parameters']['SplitFilter'];
+export type ParameterEntityFilter = components['parameters']['EntityFilter'];
+export type ParameterRunProjectFilter = components['parameters']['RunProjectFilter'];
+export type ParameterRunId = components['parameters']['RunId'];
+export type ParameterMetricName = components['parameters']['MetricName'];
+export type ParameterAfterName = components['parameters']['AfterName'];
+export type ParameterPoints = components['parameters']['Points'];
 export type ParameterModelIdFilter = components['parameters']['ModelIdFilter'];
 export type ParameterStatusFilter = components['parameters']['StatusFilter'];
 export type ParameterIdempotencyKey = components['parameters']['IdempotencyKey'];
@@ -3260,17 +5291,31 @@ export type ParameterArtifactVersion = components['parameters']['ArtifactVersion
 export type ParameterArtifactFilePath = components['parameters']['ArtifactFilePath'];
 export type ParameterRange = components['parameters']['Range'];
 export type ParameterArtifactAlias = components['parameters']['ArtifactAlias'];
-export type ParameterEntityFilter = components['parameters']['EntityFilter'];
+export type ParameterArtifactTag = components['parameters']['ArtifactTag'];
+export type ParameterRegistry = components['parameters']['Registry'];
+export type ParameterCollection = components['parameters']['Collection'];
+export type ParameterUser = components['parameters']['User'];
+export type ParameterSecretName = components['parameters']['SecretName'];
+export type ParameterApiKeyId = components['parameters']['ApiKeyId'];
 export type ParameterProjectFilter = components['parameters']['ProjectFilter'];
 export type ParameterModelFilter = components['parameters']['ModelFilter'];
 export type ParameterFromDay = components['parameters']['FromDay'];
 export type ParameterToDay = components['parameters']['ToDay'];
+export type ParameterWebhookId = components['parameters']['WebhookId'];
+export type ParameterDeliveryStatusFilter = components['parameters']['DeliveryStatusFilter'];
+export type ParameterDeliveryId = components['parameters']['DeliveryId'];
 export type ParameterObjectId = components['parameters']['ObjectId'];
 export type ParameterDigests = components['parameters']['Digests'];
 export type ParameterDigest = components['parameters']['Digest'];
+export type ParameterAutomationProjectFilter = components['parameters']['AutomationProjectFilter'];
+export type ParameterAutomationRegistryFilter = components['parameters']['AutomationRegistryFilter'];
+export type ParameterAutomationId = components['parameters']['AutomationId'];
 export type ParameterWebhookContentType = components['parameters']['WebhookContentType'];
 export type ParameterWebhookAuthorization = components['parameters']['WebhookAuthorization'];
 export type ParameterWebhookSignature = components['parameters']['WebhookSignature'];
+export type ParameterWebhookMessageId = components['parameters']['WebhookMessageId'];
+export type ParameterWebhookTimestamp = components['parameters']['WebhookTimestamp'];
+export type ParameterWebhookStandardSignature = components['parameters']['WebhookStandardSignature'];
 export type HeaderXRequestId = components['headers']['XRequestId'];
 export type HeaderRetryAfter = components['headers']['RetryAfter'];
 export type HeaderWwwAuthenticate = components['headers']['WwwAuthenticate'];
@@ -3691,6 +5736,120 @@ export interface operations {
             404: components["responses"]["NotFound"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listTrajectories: {
+        parameters: {
+            query?: {
+                /** @description Gives only the trajectories of this split. One without trajectories gives an empty page. */
+                split?: components["parameters"]["SplitFilter"];
+                /** @description Id of the last item of the previous page (its `last_id`); that item is not repeated. Leave it out for the first page. An id that names no item gives the items that would come after it. */
+                after?: components["parameters"]["After"];
+                /** @description Most items to give in one page, 1 to 100. The default is 20. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Order of the items, `asc` (oldest first) by default or `desc`. */
+                order?: components["parameters"]["Order"];
+            };
+            header?: never;
+            path: {
+                /** @description Id of the model, as createModel gave it. */
+                model_id: components["parameters"]["ModelId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of trajectories. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoggedTrajectoryList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listRuns: {
+        parameters: {
+            query?: {
+                /** @description Gives only what counts for this team. One that the caller is not in is a 403, whether or not it exists. */
+                entity?: components["parameters"]["EntityFilter"];
+                /** @description Gives only the runs of the project of this name, in whichever team. One without runs gives an empty page. */
+                project?: components["parameters"]["RunProjectFilter"];
+                /** @description Id of the last item of the previous page (its `last_id`); that item is not repeated. Leave it out for the first page. An id that names no item gives the items that would come after it. */
+                after?: components["parameters"]["After"];
+                /** @description Most items to give in one page, 1 to 100. The default is 20. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Order of the items, `asc` (oldest first) by default or `desc`. */
+                order?: components["parameters"]["Order"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of runs. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getRunMetrics: {
+        parameters: {
+            query?: {
+                /** @description Gives only the metric of this name. One that the run does not have gives no series. */
+                name?: components["parameters"]["MetricName"];
+                /** @description Gives only metrics whose names come after this one, the `last_name` of the reply before. */
+                after_name?: components["parameters"]["AfterName"];
+                /** @description Most values to give of each metric, 2 to 1000. The default is 500. */
+                points?: components["parameters"]["Points"];
+            };
+            header?: never;
+            path: {
+                /** @description Id of the run, as listRuns and the `run_id` of the model give it. */
+                run_id: components["parameters"]["RunId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The series. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunMetrics"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -4201,6 +6360,486 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    addArtifactTag: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+                /** @description The project within the team. Projects exist from their first use. */
+                project: components["parameters"]["Project"];
+                /** @description The artifact, all versions of it. It exists from its first version. The checkpoints of a model are versions of the artifact with the model's name. */
+                name: components["parameters"]["ArtifactName"];
+                /** @description The version, as its number `v<N>` or as one of its aliases, such as `latest`. */
+                version: components["parameters"]["ArtifactVersion"];
+                /** @description The tag. */
+                tag: components["parameters"]["ArtifactTag"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The version with its tags as they are now. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ArtifactVersion"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    deleteArtifactTag: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+                /** @description The project within the team. Projects exist from their first use. */
+                project: components["parameters"]["Project"];
+                /** @description The artifact, all versions of it. It exists from its first version. The checkpoints of a model are versions of the artifact with the model's name. */
+                name: components["parameters"]["ArtifactName"];
+                /** @description The version, as its number `v<N>` or as one of its aliases, such as `latest`. */
+                version: components["parameters"]["ArtifactVersion"];
+                /** @description The tag. */
+                tag: components["parameters"]["ArtifactTag"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The version with its tags as they are now. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ArtifactVersion"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listRegistryLinks: {
+        parameters: {
+            query?: {
+                /** @description Id of the last item of the previous page (its `last_id`); that item is not repeated. Leave it out for the first page. An id that names no item gives the items that would come after it. */
+                after?: components["parameters"]["After"];
+                /** @description Most items to give in one page, 1 to 100. The default is 20. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Order of the items, `asc` (oldest first) by default or `desc`. */
+                order?: components["parameters"]["Order"];
+            };
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+                /** @description Name of the registry, within the team. */
+                registry: components["parameters"]["Registry"];
+                /** @description Name of the collection, within the registry. */
+                collection: components["parameters"]["Collection"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of links. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RegistryLinkList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    createRegistryLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+                /** @description Name of the registry, within the team. */
+                registry: components["parameters"]["Registry"];
+                /** @description Name of the collection, within the registry. */
+                collection: components["parameters"]["Collection"];
+            };
+            cookie?: never;
+        };
+        /** @description What to link. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateRegistryLinkRequest"];
+            };
+        };
+        responses: {
+            /** @description The link, new or the one that was there. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RegistryLink"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listMembers: {
+        parameters: {
+            query?: {
+                /** @description Id of the last item of the previous page (its `last_id`); that item is not repeated. Leave it out for the first page. An id that names no item gives the items that would come after it. */
+                after?: components["parameters"]["After"];
+                /** @description Most items to give in one page, 1 to 100. The default is 20. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Order of the items, `asc` (oldest first) by default or `desc`. */
+                order?: components["parameters"]["Order"];
+            };
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of members. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemberList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    putMember: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+                /** @description Name of the user. */
+                user: components["parameters"]["User"];
+            };
+            cookie?: never;
+        };
+        /** @description The roles of the member. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PutMemberRequest"];
+            };
+        };
+        responses: {
+            /** @description The member with the roles that it has now. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Member"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    deleteMember: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+                /** @description Name of the user. */
+                user: components["parameters"]["User"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Who is no longer a member. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletedMember"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listSecrets: {
+        parameters: {
+            query?: {
+                /** @description Id of the last item of the previous page (its `last_id`); that item is not repeated. Leave it out for the first page. An id that names no item gives the items that would come after it. */
+                after?: components["parameters"]["After"];
+                /** @description Most items to give in one page, 1 to 100. The default is 20. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Order of the items, `asc` (oldest first) by default or `desc`. */
+                order?: components["parameters"]["Order"];
+            };
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of secrets, without their values. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecretList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    putSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+                /** @description Name of the secret. */
+                name: components["parameters"]["SecretName"];
+            };
+            cookie?: never;
+        };
+        /** @description The value to keep. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PutSecretRequest"];
+            };
+        };
+        responses: {
+            /** @description The secret, without its value. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Secret"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    deleteSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+                /** @description Name of the secret. */
+                name: components["parameters"]["SecretName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The secret that is gone. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletedSecret"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listApiKeys: {
+        parameters: {
+            query?: {
+                /** @description Id of the last item of the previous page (its `last_id`); that item is not repeated. Leave it out for the first page. An id that names no item gives the items that would come after it. */
+                after?: components["parameters"]["After"];
+                /** @description Most items to give in one page, 1 to 100. The default is 20. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Order of the items, `asc` (oldest first) by default or `desc`. */
+                order?: components["parameters"]["Order"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of API keys. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKeyList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    createApiKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description What the key is for. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateApiKeyRequest"];
+            };
+        };
+        responses: {
+            /** @description The key, shown only now. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewApiKey"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    deleteApiKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the API key, as createApiKey gave it. */
+                api_key_id: components["parameters"]["ApiKeyId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The key that is gone. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletedApiKey"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     getUsage: {
         parameters: {
             query?: {
@@ -4239,6 +6878,307 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listWebhooks: {
+        parameters: {
+            query?: {
+                /** @description Id of the last item of the previous page (its `last_id`); that item is not repeated. Leave it out for the first page. An id that names no item gives the items that would come after it. */
+                after?: components["parameters"]["After"];
+                /** @description Most items to give in one page, 1 to 100. The default is 20. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Order of the items, `asc` (oldest first) by default or `desc`. */
+                order?: components["parameters"]["Order"];
+            };
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of webhooks. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    createWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+            };
+            cookie?: never;
+        };
+        /** @description The webhook. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateWebhookRequest"];
+            };
+        };
+        responses: {
+            /** @description The webhook. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+                /** @description Id of the webhook, as createWebhook gave it. */
+                webhook_id: components["parameters"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The webhook. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    deleteWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+                /** @description Id of the webhook, as createWebhook gave it. */
+                webhook_id: components["parameters"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was deleted. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletedWebhook"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    updateWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+                /** @description Id of the webhook, as createWebhook gave it. */
+                webhook_id: components["parameters"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        /** @description What to change. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateWebhookRequest"];
+            };
+        };
+        responses: {
+            /** @description The webhook as it is now. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    testWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+                /** @description Id of the webhook, as createWebhook gave it. */
+                webhook_id: components["parameters"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        /** @description The payload to send. */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["TestWebhookRequest"];
+            };
+        };
+        responses: {
+            /** @description What the endpoint answered, or why it did not. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookTestResult"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listWebhookDeliveries: {
+        parameters: {
+            query?: {
+                /** @description Gives only the deliveries that are in this status now. */
+                status?: components["parameters"]["DeliveryStatusFilter"];
+                /** @description Id of the last item of the previous page (its `last_id`); that item is not repeated. Leave it out for the first page. An id that names no item gives the items that would come after it. */
+                after?: components["parameters"]["After"];
+                /** @description Most items to give in one page, 1 to 100. The default is 20. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Order of the items, `asc` (oldest first) by default or `desc`. */
+                order?: components["parameters"]["Order"];
+            };
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+                /** @description Id of the webhook, as createWebhook gave it. */
+                webhook_id: components["parameters"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of deliveries. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    redeliverWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The team that owns the project. One that the caller is not in is a 403, whether or not it exists. */
+                entity: components["parameters"]["Entity"];
+                /** @description Id of the webhook, as createWebhook gave it. */
+                webhook_id: components["parameters"]["WebhookId"];
+                /** @description Id of the delivery, as listWebhookDeliveries gives it. */
+                delivery_id: components["parameters"]["DeliveryId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery, waiting to be sent. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -4405,6 +7345,219 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    listAutomations: {
+        parameters: {
+            query?: {
+                /** @description Gives only what counts for this team. One that the caller is not in is a 403, whether or not it exists. */
+                entity?: components["parameters"]["EntityFilter"];
+                /** @description Gives only the automations of the project of this name, in whichever team. */
+                project?: components["parameters"]["AutomationProjectFilter"];
+                /** @description Gives only the automations of the registry of this name, in whichever team. */
+                registry?: components["parameters"]["AutomationRegistryFilter"];
+                /** @description Id of the last item of the previous page (its `last_id`); that item is not repeated. Leave it out for the first page. An id that names no item gives the items that would come after it. */
+                after?: components["parameters"]["After"];
+                /** @description Most items to give in one page, 1 to 100. The default is 20. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Order of the items, `asc` (oldest first) by default or `desc`. */
+                order?: components["parameters"]["Order"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of automations. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AutomationList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    createAutomation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description What to watch, and what to send. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateAutomationRequest"];
+            };
+        };
+        responses: {
+            /** @description The automation. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Automation"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getAutomation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the automation, as createAutomation gave it. */
+                automation_id: components["parameters"]["AutomationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The automation. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Automation"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    deleteAutomation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the automation, as createAutomation gave it. */
+                automation_id: components["parameters"]["AutomationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was deleted. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletedAutomation"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    updateAutomation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the automation, as createAutomation gave it. */
+                automation_id: components["parameters"]["AutomationId"];
+            };
+            cookie?: never;
+        };
+        /** @description What to change. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateAutomationRequest"];
+            };
+        };
+        responses: {
+            /** @description The automation as it is now. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Automation"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listAutomationExecutions: {
+        parameters: {
+            query?: {
+                /** @description Id of the last item of the previous page (its `last_id`); that item is not repeated. Leave it out for the first page. An id that names no item gives the items that would come after it. */
+                after?: components["parameters"]["After"];
+                /** @description Most items to give in one page, 1 to 100. The default is 20. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Order of the items, `asc` (oldest first) by default or `desc`. */
+                order?: components["parameters"]["Order"];
+            };
+            header?: never;
+            path: {
+                /** @description Id of the automation, as createAutomation gave it. */
+                automation_id: components["parameters"]["AutomationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of executions. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AutomationExecutionList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     automationDelivery: {
         parameters: {
             query?: never;
@@ -4415,6 +7568,12 @@ export interface operations {
                 Authorization?: components["parameters"]["WebhookAuthorization"];
                 /** @description HMAC-SHA256 of the body's exact bytes with the webhook's shared secret, as 64 lower-case hexadecimal digits. Only there when the webhook has a shared secret. */
                 "X-Vendor-Signature"?: components["parameters"]["WebhookSignature"];
+                /** @description Id of the delivery, the same for each of its attempts and when it is delivered again. Only there when the deployment sends the Standard Webhooks headers. */
+                "webhook-id"?: components["parameters"]["WebhookMessageId"];
+                /** @description When this attempt was sent, in whole Unix seconds. Only there when the deployment sends the Standard Webhooks headers. */
+                "webhook-timestamp"?: components["parameters"]["WebhookTimestamp"];
+                /** @description The signature of Standard Webhooks, `v1,` and base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. Only there when the deployment sends the Standard Webhooks headers and the webhook has a shared secret. */
+                "webhook-signature"?: components["parameters"]["WebhookStandardSignature"];
             };
             path?: never;
             cookie?: never;
@@ -4426,8 +7585,15 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The receiver took the delivery. Any body is allowed, none is read. */
+            /** @description The receiver took the delivery. Any body is allowed; its first 64 KiB are shown in the log. */
             "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The receiver is elsewhere. Redirects are not followed; it is tried again later. */
+            "3XX": {
                 headers: {
                     [name: string]: unknown;
                 };

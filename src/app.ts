@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -7,8 +6,7 @@ import Fastify, {
   LogController,
 } from 'fastify'
 import { v4 as randomUuid } from 'uuid'
-import { type Authenticate, createAuthenticate } from './auth.ts'
-import { NO_BODY, type ReadBody, readJsonBody, requireMediaType, toRaw } from './body.ts'
+import { NO_BODY, type ReadBody, readJsonBody, removeSpool, requireMediaType, toRaw } from './body.ts'
 import type { Settings } from './config.ts'
 import type { Context, Service } from './context.ts'
 import { registerCors } from './cors.ts'
@@ -65,7 +63,6 @@ export async function createApp(service: Service, handlers: Handlers = ownHandle
       sendError(notFound(`The path ${request.url}`, 'unknown_path'), request, reply)
     },
   })
-  const authenticate = createAuthenticate(service.database)
   let draining = false
   readBodiesOurselves(fastify)
   fastify.addHook('onRequest', (request, reply, done) => {
@@ -82,14 +79,14 @@ export async function createApp(service: Service, handlers: Handlers = ownHandle
     async scope => {
       const limiter = new ConcurrencyLimit(settings.maxConcurrentRequests)
       const register = (on: FastifyInstance, operation: Operation) =>
-        registerOperation(on, operation, service, handlers, authenticate, limiter)
+        registerOperation(on, operation, service, handlers, limiter)
       for (const operation of operations) if (!takesForm(operation)) register(scope, operation)
       // In a scope of their own, since the parser adds four hooks to each request.
       await scope.register(async forms => {
         await registerFormParser(forms, settings)
         for (const operation of operations) if (takesForm(operation)) register(forms, operation)
       })
-      registerPages(scope, service, authenticate)
+      registerPages(scope, service)
     },
     { prefix: settings.basePath },
   )
@@ -101,7 +98,6 @@ function registerOperation(
   operation: Operation,
   service: Service,
   handlers: Handlers,
-  authenticate: Authenticate,
   limiter: ConcurrencyLimit,
 ): void {
   const { operationId, method, security } = operation
@@ -116,7 +112,8 @@ function registerOperation(
       // Fastify would judge the media type of a body that nobody reads.
       if (!operation.requestBody) delete request.raw.headers['content-type']
       // Before the body is read: nobody spools a body without a key.
-      const principal = security.length > 0 ? await authenticate(request.headers.authorization, security) : null
+      const { authorization } = request.headers
+      const principal = security.length > 0 ? await service.authenticator.authenticate(authorization, security) : null
       request.principal = principal
       const leave = limiter.enter(principal?.keyId ?? request.ip)
       const abort = new AbortController()
@@ -143,7 +140,7 @@ function registerOperation(
         const answer = await handle(input as never, createContext(service, request))
         return await sendReply(answer, operation, request, reply, service)
       } finally {
-        if (read.raw.file) await rm(read.raw.file, { force: true })
+        if (read.raw.file) await removeSpool(read.raw.file)
       }
     },
   })

@@ -20,29 +20,43 @@ export function parseCredentials(header: string | undefined): { scheme: Scheme; 
   return colon < 0 ? null : { scheme, key: pair.slice(colon + 1) }
 }
 
-export type Authenticate = (header: string | undefined, schemes: readonly Scheme[]) => Promise<Principal>
-
-/** Makes the check of a request's credentials. It throws a 401 that names the schemes an operation takes. */
-export function createAuthenticate(database: Database): Authenticate {
+/** Checks the credentials of requests, and remembers for a moment whom they stand for. */
+export class Authenticator {
+  #database: Database
   // By the header as it came: hashing the key of every request would cost more than looking it up. It is gone after its time.
-  const cache = new LRUCache<string, { scheme: Scheme; principal: Principal }>({
+  #known = new LRUCache<string, { scheme: Scheme; principal: Principal }>({
     max: CACHE_KEYS,
     ttl: CACHE_MS,
     ttlAutopurge: true,
     ttlResolution: CACHE_MS / 10,
   })
-  return async (header, schemes) => {
-    const known = header ? cache.get(header) : undefined
+  #forgotten = 0
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** Whose credentials a request has. Throws a 401 that names the schemes an operation takes. */
+  async authenticate(header: string | undefined, schemes: readonly Scheme[]): Promise<Principal> {
+    const known = header ? this.#known.get(header) : undefined
     if (known && schemes.includes(known.scheme)) return known.principal
     const credentials = parseCredentials(header)
     if (!header || !credentials)
       throw unauthorized(schemes, header ? 'The Authorization header cannot be read' : 'An API key is missing')
     if (!schemes.includes(credentials.scheme))
       throw unauthorized(schemes, `This operation does not take ${credentials.scheme} credentials`)
-    const principal = await findPrincipal(database, hashKey(credentials.key))
+    const before = this.#forgotten
+    const principal = await findPrincipal(this.#database, hashKey(credentials.key))
     if (!principal) throw unauthorized(schemes, 'The API key is not valid')
-    cache.set(header, { scheme: credentials.scheme, principal })
+    // What was read while something changed may be neither the one nor the other.
+    if (before === this.#forgotten) this.#known.set(header, { scheme: credentials.scheme, principal })
     return principal
+  }
+
+  /** To be called after a key, a membership or a role changed, so that it counts from the next request on. */
+  forget(): void {
+    this.#forgotten++
+    this.#known.clear()
   }
 }
 
@@ -53,7 +67,11 @@ function unauthorized(schemes: readonly Scheme[], message: string): ApiError {
 
 /** 403 unless the caller is in the team that a request names, whether or not the team exists. */
 export function requireMember(principal: Principal, entity: string): void {
-  if (!principal.teams.has(entity)) throw new ApiError(403, 'not_a_member', `You are not a member of team ${entity}`)
+  if (!principal.teams.has(entity)) throw notAMember(entity)
+}
+
+export function notAMember(entity: string): ApiError {
+  return new ApiError(403, 'not_a_member', `You are not a member of team ${entity}`)
 }
 
 /** 403 unless the caller administers the team. */

@@ -12,6 +12,8 @@ export interface ReadResult {
   /** Of an operation with trajectories, the value lacks `trajectory_groups`: copying it back would block the main thread. */
   result: BodyResult
   summary: TrajectorySummary | null
+  /** Of logTrajectories: the trajectory file beside the body, with its size in bytes. */
+  trajectories: { file: string; size: number } | null
 }
 
 interface Pending {

@@ -11,6 +11,7 @@ import type { Operation } from './spec/document.ts'
 import type { RawBody } from './spec/handler.ts'
 import { parseJsonBody } from './spec/json-body.ts'
 import type { BodyResult } from './spec/validate.ts'
+import { toTrajectoryFilePath } from './training/trajectory-file.ts'
 
 /** A body that was read and parsed; whether it was also validated (a spooled one is, away from the main thread). */
 export interface ReadBody {
@@ -31,14 +32,22 @@ export function toRaw(known: Partial<RawBody>): RawBody {
   const form = (): never => {
     throw new TypeError('The body is not a form')
   }
-  return { text: null, file: null, summary: null, sha256: () => createHash('sha256').digest('hex'), form, ...known }
+  return {
+    text: null,
+    file: null,
+    summary: null,
+    trajectories: null,
+    sha256: () => createHash('sha256').digest('hex'),
+    form,
+    ...known,
+  }
 }
 
 export const SPOOL_FOLDER = 'spool'
 
 /**
  * Reads the JSON body of a request: a small one into memory, one above the spool limit (or of unknown length) into a spool file that a
- * worker thread parses and validates. Throws 413 and 415.
+ * worker thread parses and validates. A body whose limit is its own operation's is never on disk. Throws 413 and 415.
  */
 export async function readJsonBody(
   request: IncomingMessage,
@@ -50,8 +59,11 @@ export async function readJsonBody(
   const chunked = request.headers['transfer-encoding'] !== undefined
   if (!chunked && (length === undefined || length === '0')) return NO_BODY
   requireMediaType(request, operation)
-  if (Number(length) > settings.maxBodyBytes) throw tooLarge('The body', settings.maxBodyBytes)
-  if (length !== undefined && Number(length) <= settings.spoolBytes) return readSmall(request)
+  const ownLimit = operation.requestBody?.maxBytes ?? Infinity
+  const limit = Math.min(settings.maxBodyBytes, ownLimit)
+  if (Number(length) > limit) throw tooLarge('The body', limit)
+  if (ownLimit < Infinity || (length !== undefined && Number(length) <= settings.spoolBytes))
+    return readSmall(request, limit)
   return spool(request, operation, settings, reader)
 }
 
@@ -80,10 +92,15 @@ export function tooLarge(what: string, limit: number): ApiError {
 }
 
 /** Listens instead of iterating: the stream's iterator would cost more than all the rest of reading a small body. */
-function readSmall(request: IncomingMessage): Promise<ReadBody> {
+function readSmall(request: IncomingMessage, limit: number): Promise<ReadBody> {
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = []
-    request.on('data', chunk => chunks.push(chunk))
+    let size = 0
+    request.on('data', chunk => {
+      size += chunk.length
+      if (size <= limit) chunks.push(chunk)
+      else reject(tooLarge('The body', limit))
+    })
     request.on('end', () => resolve(toSmallBody(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))))
     request.on('error', reject)
     // Destroyed without an error, neither of the others comes.
@@ -120,11 +137,17 @@ async function spool(
   try {
     await pipeline(measured, createWriteStream(file))
     if (size === 0) return { ...NO_BODY, raw: toRaw({ file }) }
-    const { result, summary } = await reader.read(operation.operationId, file)
+    const { result, summary, trajectories } = await reader.read(operation.operationId, file)
     const sha256 = hash.digest('hex')
-    return { parsed: result, raw: toRaw({ file, summary, sha256: () => sha256 }), validated: true }
+    return { parsed: result, raw: toRaw({ file, summary, trajectories, sha256: () => sha256 }), validated: true }
   } catch (error) {
-    await rm(file, { force: true })
+    await removeSpool(file)
     throw error
   }
+}
+
+/** Removes a spool file, and what was made of it. */
+export async function removeSpool(file: string): Promise<void> {
+  await rm(file, { force: true })
+  await rm(toTrajectoryFilePath(file), { force: true })
 }

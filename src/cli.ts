@@ -1,6 +1,6 @@
-import { Command, Option } from 'commander'
-import { describeSettings, readSettings, SettingError } from './config.ts'
-import { FolderInUseError } from './storage/folder-lock.ts'
+import { Command } from 'commander'
+import { describeSettings, readSettings } from './config.ts'
+import { addOperatorCommands } from './operator-commands.ts'
 
 const program = new Command('trainyard')
   .description('A serverless training and inference service for language models')
@@ -20,19 +20,7 @@ program
     await serve(readSettings(process.env))
   })
 
-const keys = program.command('keys').description('Manage API keys')
-keys
-  .command('create')
-  .description('Make an API key, also while the server runs, and print it')
-  .requiredOption('--user <name>', 'the user that the key belongs to, made where it does not exist')
-  .requiredOption('--team <team>', 'the team of the key, made where it does not exist')
-  .addOption(new Option('--role <role>', "the user's role in the team").choices(['member', 'admin']).default('member'))
-  .option('--key <value>', 'a key of your own, with at least 128 random bits')
-  .option('--name <name>', 'what the key is for', 'made by trainyard keys create')
-  .action(async options => {
-    const { createKey } = await import('./keys-command.ts')
-    process.stdout.write(`${await createKey(readSettings(process.env), options)}\n`)
-  })
+addOperatorCommands(program)
 
 program
   .command('contract')
@@ -41,6 +29,8 @@ program
   .allowExcessArguments()
   .helpOption(false)
   .action(async (_options, command: Command) => {
+    // 2 says that no check could be run: 1 is for checks that failed.
+    process.exitCode = 2
     const { runContract } = await import('./contract/run.ts')
     process.exitCode = await runContract(command.args)
   })
@@ -53,9 +43,18 @@ program
     await runDemo()
   })
 
+/** Errors whose message is meant for the one at the keyboard; any other is a fault of ours and shows its stack. */
+const KNOWN = [
+  'SettingError',
+  'FolderInUseError',
+  'CommandError',
+  'LastAdminError',
+  'UnreadableSecretError',
+  'RangeError',
+]
+
 await program.parseAsync().catch(error => {
-  const known = [SettingError, FolderInUseError, RangeError].some(kind => error instanceof kind)
-  const message = known || error.code === 'EADDRINUSE' ? error.message : error.stack
-  process.stderr.write(`${message}\n`)
+  const isKnown = KNOWN.includes(error.name) || error.code === 'EADDRINUSE'
+  process.stderr.write(`${isKnown ? error.message : error.stack}\n`)
   process.exit(1)
 })

@@ -79,7 +79,7 @@ const SETTINGS = {
     'SECRETS_KEY',
     '',
     'master key of stored secrets, 32 bytes as base64; made in the file `secrets.key` of the data folder when absent',
-    { pattern: /^[A-Za-z0-9+/_-]{43}=?$/, rule: '32 bytes as base64' },
+    { pattern: /^[A-Za-z0-9+/_-]{43}=?$/, rule: '32 bytes as base64', isSecret: true },
   ),
   secretsOldKeys: list(
     'SECRETS_OLD_KEYS',
@@ -143,12 +143,12 @@ function text(
   variable: string,
   fallback: string,
   meaning: string,
-  { pattern, rule }: { pattern: RegExp; rule: string } = { pattern: /./, rule: 'a text' },
+  { pattern, rule, isSecret }: { pattern: RegExp; rule: string; isSecret?: boolean } = { pattern: /./, rule: 'a text' },
 ): Setting<string> {
   const read = (value: string | undefined) => {
     // Empty is unset: an empty HOST would be all addresses, an empty DATA_DIR the current folder.
     if (value === undefined || value === '') return fallback
-    if (!pattern.test(value)) throw new SettingError(`${variable} must be ${rule}, not "${value}"`)
+    if (!pattern.test(value)) throw new SettingError(`${variable} must be ${rule}${isSecret ? '' : `, not "${value}"`}`)
     return value
   }
   return { variable, shown: fallback, meaning, read }

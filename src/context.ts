@@ -1,10 +1,15 @@
 import type { Logger } from 'pino'
 import type { ArtifactStore } from './artifacts/artifact-store.ts'
+import type { Authenticator } from './auth.ts'
+import type { DeliveryWorker } from './automations/delivery-worker.ts'
+import type { EndpointGuard } from './automations/endpoint-guard.ts'
+import type { Sender } from './automations/send.ts'
 import type { BodyReader } from './body-reader.ts'
 import type { Settings } from './config.ts'
 import type { BaseModels } from './inference/base-models.ts'
 import type { InferenceEngine } from './inference/engine.ts'
 import type { Metrics } from './metrics.ts'
+import type { Retention } from './retention.ts'
 import type { SecretBox } from './secrets/secret-box.ts'
 import type { Database } from './storage/database.ts'
 import type { FolderLock } from './storage/folder-lock.ts'
@@ -23,10 +28,15 @@ export interface Service {
   inference: InferenceEngine
   training: TrainingEngine
   jobs: JobWorker
+  deliveries: DeliveryWorker
+  sender: Sender
+  endpointGuard: EndpointGuard
   metrics: Metrics
   usage: UsageCounter
   bodies: BodyReader
+  authenticator: Authenticator
   secrets: SecretBox
+  retention: Retention
   /** Keeps other servers out of the data folder. */
   lock: FolderLock
 }

@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
 const SECONDS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60]
 
@@ -6,6 +6,10 @@ export interface Metrics {
   observeRequest(operationId: string, status: number, seconds: number): void
   countTokens(model: string, kind: 'prompt' | 'completion', tokens: number): void
   countJob(type: string, status: string): void
+  /** What an attempt made of its delivery. */
+  countDelivery(outcome: 'delivered' | 'retried' | 'failed'): void
+  /** At each scrape, how many deliveries wait. */
+  watchDeliveries(countPending: () => Promise<number>): void
   /** The Prometheus text format, with its content type. */
   render(): Promise<{ contentType: string; text: string }>
 }
@@ -33,11 +37,28 @@ export function createMetrics(): Metrics {
     labelNames: ['type', 'status'],
     registers,
   })
+  const deliveries = new Counter({
+    name: 'trainyard_webhook_attempts_total',
+    help: 'Attempts to deliver to a webhook, by what became of the delivery',
+    labelNames: ['outcome'],
+    registers,
+  })
   let collecting = false
   return {
     observeRequest: (operation, status, seconds) => requests.observe({ operation, status }, seconds),
     countTokens: (model, kind, count) => tokens.inc({ model, kind }, count),
     countJob: (type, status) => jobs.inc({ type, status }),
+    countDelivery: outcome => deliveries.inc({ outcome }),
+    watchDeliveries(countPending) {
+      new Gauge({
+        name: 'trainyard_webhook_deliveries_pending',
+        help: 'Webhook deliveries that wait to be sent, or sent again',
+        registers,
+        async collect() {
+          this.set(await countPending())
+        },
+      })
+    },
     async render() {
       if (!collecting) collectDefaultMetrics({ register: registry })
       collecting = true

@@ -1,12 +1,11 @@
 import { createReadStream } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
-import type { Authenticate } from './auth.ts'
 import type { Service } from './context.ts'
 import { ensureDocs } from './generate/docs.ts'
 import { documentPath } from './spec/document.ts'
 
 /** What stands beside the contract and is no operation of it: the docs page, the document, metrics, and the way there from `/`. */
-export function registerPages(fastify: FastifyInstance, { metrics }: Service, authenticate: Authenticate): void {
+export function registerPages(fastify: FastifyInstance, { metrics, authenticator }: Service): void {
   // Relative, since a proxy may strip a prefix; of a prefix without a slash at its end, the last name counts as a file's.
   fastify.get('/', async (request, reply) => {
     const last = /([^/]*)$/.exec(request.url.split('?')[0]!)![1]!
@@ -19,7 +18,7 @@ export function registerPages(fastify: FastifyInstance, { metrics }: Service, au
     reply.type('application/json').send(createReadStream(documentPath)),
   )
   fastify.get('/metrics', async (request, reply) => {
-    await authenticate(request.headers.authorization, ['bearer', 'basic'])
+    await authenticator.authenticate(request.headers.authorization, ['bearer', 'basic'])
     const { contentType, text } = await metrics.render()
     return reply.type(contentType).send(text)
   })

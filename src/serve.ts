@@ -9,7 +9,7 @@ export interface RunningServer {
   url: string
   /** The first key when it was made just now. */
   newKey: string | null
-  /** Lets running requests finish within the grace time, gives running jobs back to the queue, and closes. */
+  /** Lets running requests and deliveries finish within the grace time, gives running jobs and deliveries back to their queues, and closes. */
   close(): Promise<void>
 }
 
@@ -27,13 +27,18 @@ export async function startServer(settings: Settings, parts: ServiceParts = {}):
       throw error
     })
   service.jobs.start()
+  service.retention.start()
+  service.deliveries.start()
   const { address, port, family } = fastify.server.address() as AddressInfo
   const host = family === 'IPv6' ? `[${address}]` : address
   const close = async () => {
     drain()
+    // Beside the requests: both have the same grace time.
+    const delivered = service.deliveries.stop()
     const timer = setTimeout(() => fastify.server.closeAllConnections(), settings.shutdownGraceMs)
     await fastify.close()
     clearTimeout(timer)
+    await delivered
     await closeService(service)
   }
   return { url: `http://${host}:${port}${settings.basePath}`, newKey, close }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Service } from '../context.ts'
 import { ApiError, unavailable } from '../errors.ts'
 import { ADAPTER_FOLDER } from '../inference/chat-model.ts'
-import { selectUnreferenced } from '../storage/artifacts.ts'
+import { selectUnreferenced } from '../storage/artifact-deletion.ts'
 
 type Stores = Pick<Service, 'database' | 'artifacts' | 'log'>
 

@@ -59,7 +59,7 @@ export function describeRun(
 }
 
 /** Of the requests of the checks, those that clean up after them: one for each thing that they make. */
-const CLEANING_SHARE = 0.05
+const CLEANING_SHARE = 0.02
 
 function whyNot(
   check: Check,

@@ -7,17 +7,15 @@ import { requireMember } from '../auth.ts'
 import type { Context } from '../context.ts'
 import { ApiError, notFound } from '../errors.ts'
 import type { Handler } from '../spec/handler.ts'
+import { addArtifactVersion } from '../storage/artifact-creation.ts'
+import { deleteVersion, findUseOfVersion } from '../storage/artifact-deletion.ts'
+import { addLabels, deleteAlias, deleteTag } from '../storage/artifact-labels.ts'
 import {
   type ArtifactVersion,
-  addArtifactVersion,
   type CollectionName,
-  deleteAlias,
-  deleteVersion,
   findArtifactVersion,
-  findUseOfVersion,
   getArtifactVersionById,
   listVersions,
-  moveAlias,
   type StoredFile,
 } from '../storage/artifacts.ts'
 import type { Queries } from '../storage/database.ts'
@@ -95,22 +93,38 @@ export const getArtifactFile: Handler<'getArtifactFile'> = async ({ path, header
   }
 }
 
-export const addArtifactAlias: Handler<'addArtifactAlias'> = async ({ path }, context) => {
-  const version = await context.database.transaction().execute(async transaction => {
-    const { id } = await requireVersion(context, path, transaction)
-    await moveAlias(transaction, id, path.alias)
-    return getArtifactVersionById(transaction, id)
-  })
-  return { status: 200, body: toVersion(version, context.settings.artifactScheme) }
-}
+export const addArtifactAlias: Handler<'addArtifactAlias'> = ({ path }, context) =>
+  changeVersion(context, path, (queries, id) =>
+    addLabels(queries, id, { aliases: [path.alias], tags: [], author: context.principal.user }),
+  )
 
-export const deleteArtifactAlias: Handler<'deleteArtifactAlias'> = async ({ path }, context) => {
+export const deleteArtifactAlias: Handler<'deleteArtifactAlias'> = ({ path }, context) =>
+  changeVersion(context, path, async (queries, id) => {
+    if (!(await deleteAlias(queries, id, path.alias))) throw notFound(`The alias ${path.alias} of this version`)
+  })
+
+export const addArtifactTag: Handler<'addArtifactTag'> = ({ path }, context) =>
+  changeVersion(context, path, (queries, id) =>
+    addLabels(queries, id, { aliases: [], tags: [path.tag], author: context.principal.user }),
+  )
+
+export const deleteArtifactTag: Handler<'deleteArtifactTag'> = ({ path }, context) =>
+  changeVersion(context, path, async (queries, id) => {
+    if (!(await deleteTag(queries, id, path.tag))) throw notFound(`The tag ${path.tag} of this version`)
+  })
+
+/** Finds a version, changes it, and answers with it as it is then. */
+async function changeVersion(
+  context: Context,
+  path: VersionPath,
+  change: (queries: Queries, versionId: string) => Promise<void>,
+) {
   const version = await context.database.transaction().execute(async transaction => {
     const { id } = await requireVersion(context, path, transaction)
-    if (!(await deleteAlias(transaction, id, path.alias))) throw notFound(`The alias ${path.alias} of this version`)
+    await change(transaction, id)
     return getArtifactVersionById(transaction, id)
   })
-  return { status: 200, body: toVersion(version, context.settings.artifactScheme) }
+  return { status: 200 as const, body: toVersion(version, context.settings.artifactScheme) }
 }
 
 async function requireVersion(

@@ -15,10 +15,13 @@ const CHECK_TIMEOUT_MS = 5000
 export const getHealth: Handler<'getHealth'> = async () => ({ status: 200, body: { status: 'ok' } })
 
 export const getSystemCheck: Handler<'getSystemCheck'> = async (_input, context) => {
-  const { database, jobs, inference } = context
+  const { database, jobs, deliveries, inference } = context
   const [databaseResult, worker, engine, disk] = await Promise.all([
     check(() => checkDatabase(database)),
-    check(async () => jobs.check()),
+    check(async () => {
+      jobs.check()
+      deliveries.check()
+    }),
     check(() => inference.check()),
     check(() => checkDisk(context)),
   ])

@@ -117,7 +117,7 @@ async function addModel(
         if (existing) return requireReturnable(existing, request)
         await confirm()
         const row = await insertModel(transaction, model)
-        await addCheckpoint(transaction, row, files, {})
+        await addCheckpoint(transaction, row, { files, metrics: {}, author: row.created_by })
         return row
       }),
     )

@@ -1,11 +1,10 @@
 import type { components } from '../../generated/schema.d.ts'
 import { freeContents } from '../artifacts/collect.ts'
-import { parseArtifactUri } from '../artifacts/uri.ts'
+import { requireArtifact } from '../artifacts/require-artifact.ts'
 import { requireOwn } from '../auth.ts'
 import type { Context } from '../context.ts'
-import { ApiError, busy, invalidValue, notFound, unavailable } from '../errors.ts'
+import { busy, invalidValue, unavailable } from '../errors.ts'
 import type { Handler, RawBody } from '../spec/handler.ts'
-import { type ArtifactVersion, findArtifactVersion } from '../storage/artifacts.ts'
 import type { Queries } from '../storage/database.ts'
 import type { ModelRow, TrainingEventRow, TrainingJobRow } from '../storage/tables.ts'
 import { cancelJob, findJob, insertJob, listEventRows, listJobRows, type NewJob } from '../storage/training-jobs.ts'
@@ -34,14 +33,15 @@ export const createRlTrainingJob: Handler<'createRlTrainingJob'> = async ({ body
 export const createSftTrainingJob: Handler<'createSftTrainingJob'> = async ({ body, headers, raw }, context) => {
   const model = await requireModel(context, body.model_id)
   checkConfig(['body', 'config'], () => toSftConfig(body.config, defaultRate(context, model)))
-  const version = await requireArtifact(context, body.training_data_url)
+  const data = { param: 'training_data_url', uri: body.training_data_url }
+  const version = await requireArtifact(context, data)
   const fault = await checkSftArtifact(context.artifacts, version.files, context.settings.dataDir)
   if (fault) throw invalidValue(['body', 'training_data_url', ...fault.loc], fault.message)
   const config = JSON.stringify({ config: body.config ?? null, experimental_config: body.experimental_config ?? null })
   const job = { type: 'sft' as const, config, input: null, input_sha256: null, input_version_id: version.id }
   const confirm = async (queries: Queries) => {
     // It may have been deleted while its files were read.
-    await requireArtifact(context, body.training_data_url, queries)
+    await requireArtifact(context, data, queries)
   }
   return {
     status: 200,
@@ -95,28 +95,11 @@ function checkConfig(root: string[], read: () => unknown): void {
   }
 }
 
-/** 404 for a team that the caller is not in, whether or not the artifact exists; 400 for one of the caller's that is not there. */
-async function requireArtifact(
-  { database, principal, settings }: Context,
-  uri: string,
-  queries: Queries = database,
-): Promise<ArtifactVersion> {
-  const place = parseArtifactUri(uri, settings.artifactScheme)
-  if (!place) {
-    const rule = `Must be ${settings.artifactScheme}:///<entity>/<project>/<artifact_name>:<version>`
-    throw invalidValue(['body', 'training_data_url'], rule, 'artifact_uri')
-  }
-  if (!principal.teams.has(place.entity)) throw notFound(`The artifact ${uri}`, 'artifact_not_found')
-  const version = await findArtifactVersion(queries, place, place.version ?? 'latest')
-  if (version) return version
-  throw new ApiError(400, 'artifact_not_found', `The artifact ${uri} does not exist`, { param: 'training_data_url' })
-}
-
 /** `confirm` runs in the creating transaction: it throws where what the job refers to is gone. */
 async function createJob(
   context: Context,
   model: ModelRow,
-  job: Omit<NewJob, 'entity' | 'model_id'>,
+  job: Omit<NewJob, 'entity' | 'model_id' | 'created_by'>,
   { key, raw, confirm }: { key: string | undefined; raw: RawBody; confirm(queries: Queries): Promise<void> },
 ): Promise<TrainingJobRow> {
   const { database, settings, principal, jobs } = context
@@ -124,7 +107,7 @@ async function createJob(
   const idempotency = key ? { team: principal.team, operation, key, bodyHash: raw.sha256() } : null
   const creation = await insertJob(
     database,
-    { ...job, entity: model.entity, model_id: model.id },
+    { ...job, entity: model.entity, model_id: model.id, created_by: principal.user },
     {
       idempotency,
       queueLength: settings.jobQueueLength,

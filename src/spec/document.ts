@@ -40,6 +40,8 @@ export interface RequestBody {
   required: boolean
   contentTypes: string[]
   content: ReadonlyMap<string, MediaType>
+  /** A limit of its own (`x-max-bytes`), for a body that must never be on disk; null: the deployment's. */
+  maxBytes: number | null
 }
 
 export interface ResponseHeader {
@@ -86,6 +88,9 @@ export const documentPath = join(packageRoot, 'generated', 'openapi.json')
 export const contractDocument: Node = readDocument(documentPath)
 
 export const operations: readonly Operation[] = toOperations(contractDocument)
+
+/** What the service sends to webhooks: an operation too, with its name for a path. */
+export const deliveryOperation: Operation = toOperations({ ...contractDocument, paths: contractDocument.webhooks })[0]!
 
 const byId = new Map(operations.map(operation => [operation.operationId, operation]))
 
@@ -157,7 +162,8 @@ function toParameter(parameter: Node): Parameter {
 
 function toRequestBody(body: Node): RequestBody {
   const content = toContent(body.content)
-  return { required: body.required === true, contentTypes: [...content.keys()], content }
+  const maxBytes = (body['x-max-bytes'] as number | undefined) ?? null
+  return { required: body.required === true, contentTypes: [...content.keys()], content, maxBytes }
 }
 
 function toResponse(response: Node, resolve: (value: unknown) => Node): ResponseContract {

@@ -39,6 +39,8 @@ export interface RawBody {
   file: string | null
   /** Of a spooled body with trajectories, whose `trajectory_groups` stay in the file. */
   summary: TrajectorySummary | null
+  /** What logTrajectories keeps of a spooled body: a trajectory file, with its size in bytes. */
+  trajectories: { file: string; size: number } | null
   /** Hex digest of the bytes; of small bodies it is computed only when asked for. */
   sha256(): string
   /** The parts of a multipart body, in the order in which they come. */

@@ -14,9 +14,13 @@ export type Queries = Kysely<Tables> | Transaction<Tables>
 /** In order of their names; a migration that has shipped is never changed. */
 const MIGRATIONS = { '001-initial': initial, '002-usage': usage, '003-automations': automations }
 
+export function toDatabaseFile(folder: string): string {
+  return join(folder, 'trainyard.sqlite')
+}
+
 /** Opens (and migrates) the embedded database `trainyard.sqlite` in a folder. Throws what the migration failed on. */
 export async function openDatabase(folder: string): Promise<Database> {
-  const database = new Kysely<Tables>({ dialect: createSqliteDialect(join(folder, 'trainyard.sqlite')) })
+  const database = new Kysely<Tables>({ dialect: createSqliteDialect(toDatabaseFile(folder)) })
   const migrator = new Migrator({ db: database, provider: { getMigrations: async () => MIGRATIONS } })
   const { error } = await migrator.migrateToLatest()
   if (error) throw error

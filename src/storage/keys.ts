@@ -1,6 +1,9 @@
 import { hash, randomBytes } from 'node:crypto'
 import { v7 as uuid } from 'uuid'
 import type { Database, Queries } from './database.ts'
+import { setRole } from './members.ts'
+import { type Page, type PageQuery, selectPage } from './page.ts'
+import { ensureTeam } from './teams.ts'
 
 /** Bits of randomness of a key that we make. */
 const KEY_BITS = 256
@@ -10,6 +13,15 @@ const LEAST_KEY_LENGTH = 8
 const SAFE_KEY_LENGTH = 22
 
 export type Role = 'member' | 'admin'
+
+/** A stored key, without its digest. */
+export interface KeyRow {
+  id: string
+  user: string
+  team: string
+  name: string
+  created_at: string
+}
 
 /** Who calls: the user of a key, the teams of that user, and the team of the key. */
 export interface Principal {
@@ -37,43 +49,65 @@ export function hashKey(value: string): string {
 
 /**
  * Stores a key, making its user, team and membership where they do not exist yet. Returns the key's id; a key stored before is left as it is.
- * Throws RangeError when the value is too short for any use.
+ * A member keeps its role where none is given. Throws RangeError when the value is too short for any use, and LastAdminError.
  */
 export async function addKey(
   database: Database,
-  { value, user, team, role, name }: { value: string; user: string; team: string; role: Role; name: string },
+  { value, user, team, role, name }: { value: string; user: string; team: string; role?: Role; name: string },
 ): Promise<string> {
   if (value.length < LEAST_KEY_LENGTH)
     throw new RangeError(`An API key must have at least ${LEAST_KEY_LENGTH} characters`)
-  const created_at = new Date().toISOString()
   return database.transaction().execute(async transaction => {
-    await transaction
-      .insertInto('users')
-      .values({ name: user, created_at })
-      .onConflict(conflict => conflict.doNothing())
-      .execute()
-    await transaction
-      .insertInto('teams')
-      .values({ name: team, created_at })
-      .onConflict(conflict => conflict.doNothing())
-      .execute()
-    await transaction
-      .insertInto('members')
-      .values({ team, user, role })
-      .onConflict(conflict => conflict.columns(['team', 'user']).doUpdateSet({ role }))
-      .execute()
-    await transaction
-      .insertInto('api_keys')
-      .values({ id: uuid(), hash: hashKey(value), user, team, name, created_at })
-      .onConflict(conflict => conflict.doNothing())
-      .execute()
-    const row = await transaction
+    await ensureTeam(transaction, team)
+    await setRole(transaction, { team, user }, role)
+    const known = await transaction
       .selectFrom('api_keys')
       .select('id')
       .where('hash', '=', hashKey(value))
-      .executeTakeFirstOrThrow()
-    return row.id
+      .executeTakeFirst()
+    return known?.id ?? (await insertKey(transaction, { value, user, team, name })).id
   })
+}
+
+/** Stores a key of a user who is a member of the team. */
+export async function insertKey(
+  queries: Queries,
+  { value, user, team, name }: { value: string; user: string; team: string; name: string },
+): Promise<KeyRow> {
+  const row = { id: uuid(), user, team, name, created_at: new Date().toISOString() }
+  await queries
+    .insertInto('api_keys')
+    .values({ ...row, hash: hashKey(value) })
+    .execute()
+  return row
+}
+
+export function listKeyRows<Item extends { id: string }>(
+  queries: Queries,
+  user: string,
+  page: PageQuery,
+  toItem: (row: KeyRow) => Item,
+): Promise<Page<Item>> {
+  return selectPage(selectKeys(queries).where('user', '=', user), 'id', page, toItem)
+}
+
+/** Keys of all users, the oldest first. */
+export function listAllKeys(queries: Queries, filter: { user?: string; team?: string }): Promise<KeyRow[]> {
+  let select = selectKeys(queries).orderBy('id')
+  if (filter.user !== undefined) select = select.where('user', '=', filter.user)
+  if (filter.team !== undefined) select = select.where('team', '=', filter.team)
+  return select.execute()
+}
+
+/** Returns whether there was such a key, of that user where one is given. */
+export async function deleteKey(queries: Queries, id: string, user?: string): Promise<boolean> {
+  let deletion = queries.deleteFrom('api_keys').where('id', '=', id.toLowerCase())
+  if (user !== undefined) deletion = deletion.where('user', '=', user)
+  return (await deletion.executeTakeFirstOrThrow()).numDeletedRows === 1n
+}
+
+function selectKeys(queries: Queries) {
+  return queries.selectFrom('api_keys').select(['id', 'user', 'team', 'name', 'created_at'])
 }
 
 export async function hasAnyKey(database: Queries): Promise<boolean> {

@@ -1,11 +1,7 @@
 import { v7 as uuid } from 'uuid'
-import {
-  addArtifactVersion,
-  deleteVersion,
-  getArtifactVersionById,
-  type StoredFile,
-  selectUnreferenced,
-} from './artifacts.ts'
+import { addArtifactVersion } from './artifact-creation.ts'
+import { deleteVersion, selectUnreferenced } from './artifact-deletion.ts'
+import { getArtifactVersionById, type StoredFile } from './artifacts.ts'
 import type { Queries } from './database.ts'
 import { type Page, type PageQuery, selectPage } from './page.ts'
 import type { CheckpointRow, ModelRow } from './tables.ts'
@@ -52,8 +48,7 @@ export function listModelRows<Item extends { id: string }>(
 export async function addCheckpoint(
   queries: Queries,
   model: Pick<ModelRow, 'id'>,
-  files: StoredFile[],
-  metrics: Record<string, number>,
+  { files, metrics, author }: { files: StoredFile[]; metrics: Record<string, number>; author: string },
 ): Promise<CheckpointRow> {
   const current = await queries.selectFrom('models').selectAll().where('id', '=', model.id).executeTakeFirstOrThrow()
   const step = current.next_step
@@ -69,7 +64,7 @@ export async function addCheckpoint(
     aliases: [`step${step}`],
     tags: [],
     files,
-    user: current.created_by,
+    user: author,
   })
   const row = {
     id: uuid(),
@@ -103,16 +98,17 @@ export function listCheckpointRows<Item extends { id: string }>(
   return selectPage(queries.selectFrom('checkpoints').selectAll().where('model_id', '=', modelId), 'id', page, toItem)
 }
 
-/** Merges metrics into the newest checkpoint's, as the real client reads them. */
+/** Merges metrics into the newest checkpoint's, as the real client reads them. Returns its step, null where there is no checkpoint. */
 export async function mergeCheckpointMetrics(
   queries: Queries,
   modelId: string,
   metrics: Record<string, number>,
-): Promise<void> {
+): Promise<number | null> {
   const latest = await findLatestCheckpoint(queries, modelId)
-  if (!latest) return
+  if (!latest) return null
   const merged = JSON.stringify({ ...JSON.parse(latest.metrics), ...metrics })
   await queries.updateTable('checkpoints').set({ metrics: merged }).where('id', '=', latest.id).execute()
+  return latest.step
 }
 
 /** Deletes checkpoints with their artifact versions. Returns the steps found and the contents no longer referred to. */
@@ -129,7 +125,7 @@ export async function deleteCheckpointSteps(
   return { deleted: rows.map(row => row.step), versionIds: rows.map(row => row.version_id), contents }
 }
 
-/** Deletes a model, its checkpoints with their artifacts, jobs, events and logged trajectories. */
+/** Deletes a model, its checkpoints with their artifacts, jobs, events, metrics of its run and logged trajectories. */
 export async function deleteModelRow(
   queries: Queries,
   modelId: string,

@@ -79,18 +79,27 @@ export async function deleteScorerVersions(
   objectId: string,
   digests: string[],
 ): Promise<number> {
-  const wanted = new Set(digests)
+  const wanted = [...new Set(digests)]
   return database.transaction().execute(async transaction => {
-    const live = await selectLive(transaction, place).where('object_id', '=', objectId).execute()
-    const chosen = wanted.size === 0 ? live : live.filter(row => wanted.has(row.digest))
-    if (chosen.length === 0 || chosen.length < wanted.size) return 0
-    const ids = chosen.map(row => row.id)
+    const live = transaction
+      .selectFrom('scorers')
+      .select('id')
+      .where('entity', '=', place.entity)
+      .where('project', '=', place.project)
+      .where('object_id', '=', objectId)
+      .where('deleted_at', 'is', null)
+    const chosen = wanted.length === 0 ? live : live.where('digest', 'in', wanted)
+    const { count } = await transaction
+      .selectFrom(chosen.as('chosen'))
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow()
+    if (Number(count) < wanted.length) return 0
     await transaction
       .updateTable('scorers')
       .set({ deleted_at: new Date().toISOString() })
-      .where('id', 'in', ids)
+      .where('id', 'in', chosen)
       .execute()
-    return chosen.length
+    return Number(count)
   })
 }
 

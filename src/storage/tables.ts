@@ -23,14 +23,7 @@ export interface Tables {
     job_id: string
     created_at: string
   }
-  trajectory_logs: {
-    id: string
-    model_id: string
-    split: string
-    input: string | null
-    input_sha256: string | null
-    created_at: string
-  }
+  trajectory_logs: TrajectoryLogRow
   collections: { id: string; entity: string; project: string; name: string; next_version: number }
   artifact_versions: ArtifactVersionRow
   artifact_files: { version_id: string; path: string; sha256: string; size: number }
@@ -42,6 +35,7 @@ export interface Tables {
   registry_links: RegistryLinkRow
   webhooks: WebhookRow
   automations: AutomationRow
+  watched_scopes: WatchedScopeRow
   automation_executions: AutomationExecutionRow
   webhook_deliveries: WebhookDeliveryRow
   webhook_attempts: WebhookAttemptRow
@@ -87,6 +81,8 @@ export interface TrainingJobRow {
   input_sha256: string | null
   /** SFT: the resolved artifact version. */
   input_version_id: string | null
+  /** The user who created it; null in rows from before it was kept. */
+  created_by: string | null
   attempt: number
   lease_owner: string | null
   lease_until: number | null
@@ -107,6 +103,23 @@ export interface TrainingEventRow {
   number: number
   type: EventType
   data: string
+  created_at: string
+}
+
+/** One call of logTrajectories. */
+export interface TrajectoryLogRow {
+  id: string
+  model_id: string
+  split: string
+  /** Of the newest checkpoint at that time; null where the model had none left, and in rows from before it was kept. */
+  step: number | null
+  num_trajectories: number
+  /** A small body as it was sent. */
+  input: string | null
+  /** What a spooled body held, as a trajectory file in the artifact store. */
+  input_sha256: string | null
+  /** Size of that file in bytes, whose end is its index; null in rows from before there was one, which cannot be listed. */
+  file_size: number | null
   created_at: string
 }
 
@@ -228,6 +241,12 @@ export interface AutomationRow {
   created_by: string
   created_at: string
   updated_at: string
+}
+
+/** There is one for each scope and type of event that an enabled automation watches: an event that has none costs no more than seeing so. */
+export interface WatchedScopeRow extends Pick<AutomationRow, 'entity' | 'scope_type' | 'scope_name' | 'event_type'> {
+  /** A new UUID whenever an automation of the scope changes: what was made of them before is stale then, in every process. */
+  stamp: string
 }
 
 export type ExecutionStatus = 'Pending' | 'Finished' | 'Failed'

@@ -6,7 +6,7 @@ import type { EventType, JobStatus, TrainingEventRow, TrainingJobRow } from './t
 
 export type NewJob = Pick<
   TrainingJobRow,
-  'entity' | 'model_id' | 'type' | 'config' | 'input' | 'input_sha256' | 'input_version_id'
+  'entity' | 'model_id' | 'type' | 'config' | 'input' | 'input_sha256' | 'input_version_id' | 'created_by'
 >
 
 /** Said in literals: the database takes the indexes of unfinished jobs only where it can tell that no others are asked for. */

@@ -7,12 +7,14 @@ import { storeFolder } from '../artifacts/store-folder.ts'
 import { isDiskFull } from '../errors.ts'
 import type { BaseModels } from '../inference/base-models.ts'
 import { getArtifactVersionById } from '../storage/artifacts.ts'
-import type { Database } from '../storage/database.ts'
+import type { Database, Queries } from '../storage/database.ts'
 import { heartbeat, type Lease, LeaseLostError, releaseJob, underLease } from '../storage/leases.ts'
 import { addCheckpoint, findLatestCheckpoint, findModel } from '../storage/models.ts'
+import { addRunMetrics } from '../storage/runs.ts'
 import type { ModelRow, TrainingJobRow } from '../storage/tables.ts'
-import { countEvents, endJob, insertEvent } from '../storage/training-jobs.ts'
-import { DataError, type TrainingEngine, type TrainProgress, type TrainTask } from './engine.ts'
+import { endJob } from '../storage/training-jobs.ts'
+import { DataError, type TrainingEngine, type TrainTask } from './engine.ts'
+import { EventWriter } from './event-writer.ts'
 import { toRlConfig } from './rl-config.ts'
 import { toSftConfig } from './sft-config.ts'
 import { selectTrainingFile } from './training-files.ts'
@@ -94,7 +96,12 @@ async function train(
   const model = await findModel(database, job.model_id)
   if (!model) throw new LeaseLostError('The model was deleted')
   const task = await prepareTask(services, job, model, folder)
-  const events = new EventWriter(database, lease, await countEvents(database, job.id))
+  const author = job.created_by ?? model.created_by
+  // Jobs of one model run one after the other, so this is the step of the checkpoint that will come out.
+  const step = model.next_step
+  const onStep = (queries: Queries, data: Record<string, number>) =>
+    addRunMetrics(queries, model, { step, metrics: data, author })
+  const events = await EventWriter.open({ database, lease, onStep })
   signal.throwIfAborted()
   // Drained after a failure too: the terminal event comes last.
   const metrics = await training.train(task, progress => events.push(progress), signal).finally(() => events.drain())
@@ -102,7 +109,10 @@ async function train(
   await storeFolder(services, task.outputFolder, (files, confirm) =>
     underLease(database, lease, async queries => {
       await confirm()
-      await addCheckpoint(queries, model, files, metrics)
+      await addCheckpoint(queries, model, { files, metrics, author })
+      // The others are means of what the steps brought.
+      const rest = Object.entries(metrics).filter(([name]) => !events.metricNames.has(name))
+      await addRunMetrics(queries, model, { step, metrics: Object.fromEntries(rest), author })
       await endJob(queries, job, 'COMPLETED', {})
     }),
   )
@@ -185,35 +195,4 @@ async function onEnded(services: RunServices, job: TrainingJobRow, status: strin
 function toMessage(cause: unknown): string {
   if (cause instanceof DataError) return [cause.loc.join('.'), cause.message].filter(Boolean).join(': ')
   return cause instanceof Error ? cause.message : String(cause)
-}
-
-/** Writes progress as events, in order, while the engine goes on; a failed write shows at `drain`. */
-class EventWriter {
-  #database: Database
-  #lease: Lease
-  #written: number
-  #next = 0
-  #tail: Promise<void> = Promise.resolve()
-
-  constructor(database: Database, lease: Lease, written: number) {
-    this.#database = database
-    this.#lease = lease
-    this.#written = written
-  }
-
-  push(progress: TrainProgress): void {
-    const number = this.#next++
-    if (number < this.#written) return
-    const type = progress.type === 'started' ? 'training_started' : 'gradient_step'
-    this.#tail = this.#tail.then(() =>
-      underLease(this.#database, this.#lease, queries =>
-        insertEvent(queries, this.#lease.jobId, number, type, progress.data),
-      ),
-    )
-    this.#tail.catch(() => {})
-  }
-
-  async drain(): Promise<void> {
-    await this.#tail
-  }
 }

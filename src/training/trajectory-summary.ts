@@ -3,6 +3,10 @@ import { DataError } from './engine.ts'
 import { isObject, type JsonObject } from './json-values.ts'
 import { toTrajectoryGroups } from './trajectories.ts'
 
+/** Of the trajectories' own metrics, as many names as are averaged, and as long: what they are put on is listed whole. */
+const MAX_METRICS = 1000
+const MAX_NAME_LENGTH = 200
+
 /** What the server needs to know of trajectories without keeping them in memory. */
 export interface TrajectorySummary {
   groups: number
@@ -51,6 +55,7 @@ function toMeans(all: JsonObject[]): Record<string, number> {
     for (const [name, value] of Object.entries(metrics)) {
       const number = typeof value === 'boolean' ? Number(value) : value
       if (typeof number !== 'number' || !Number.isFinite(number)) continue
+      if (name.length > MAX_NAME_LENGTH || (sums.size >= MAX_METRICS && !sums.has(name))) continue
       const known = sums.get(name) ?? { sum: 0, count: 0 }
       sums.set(name, { sum: known.sum + number, count: known.count + 1 })
     }

@@ -6,9 +6,11 @@
  */
 import { parseArgs } from 'node:util'
 import ora, { type Ora } from 'ora'
+import { automationMatching } from './automation-matching.ts'
 import { chatBatching } from './chat-batching.ts'
 import { chatRequests } from './chat-requests.ts'
 import { constrained } from './constrained.ts'
+import { deliveries } from './deliveries.ts'
 import { generation } from './generation.ts'
 import { idleMemory } from './idle-memory.ts'
 import { jobCreations } from './job-creations.ts'
@@ -27,9 +29,11 @@ const BENCHES = [
   chatRequests,
   streams,
   jobCreations,
+  deliveries,
   largeBodies,
   startTime,
   idleMemory,
+  automationMatching,
 ]
 const DEFAULT_ROUNDS = 5
 

@@ -32,6 +32,9 @@ export const startTrainyardStreams = () => startServer('test/bench/servers/train
 /** node:http that streams the same frames. */
 export const startBareStreams = () => startServer('test/bench/servers/bare-streams.ts', {})
 
+/** An endpoint for webhooks. */
+export const startReceiver = () => startServer('test/bench/servers/receiver.ts', {})
+
 /** Runs a server on a free port, with an empty data folder, and resolves when it has written its address to stderr. Its log goes nowhere. */
 async function startServer(script: string, environment: Record<string, string>): Promise<ServerProcess> {
   const folder = await createFolder()

@@ -162,6 +162,20 @@ section('Artifacts, which a mock does not keep', { needs: ['memory'] }, () => {
     await client.refused('addArtifactAlias', 404, alias('v9', 'first'))
   })
 
+  check('addArtifactTag/leaves-other-tags-and-versions-alone', async () => {
+    await createArtifact('tags', upload)
+    await createArtifact('tags', { files: { a: 'b' }, version: { type: 'dataset', tags: ['small'] } })
+    const tag = (version: string, name: string) => ({ path: { ...at('tags', version).path, tag: name } })
+    expect((await client.ok('addArtifactTag', tag('v0', 'reviewed'))).tags).toEqual(['small', 'reviewed'])
+    expect((await client.ok('addArtifactTag', tag('first', 'reviewed'))).tags).toEqual(['small', 'reviewed'])
+    expect((await client.ok('deleteArtifactTag', tag('v0', 'small'))).tags).toEqual(['reviewed'])
+    await client.refused('deleteArtifactTag', 404, tag('v0', 'small'))
+    expect((await get('tags', 'v0')).tags).toEqual(['reviewed'])
+    expect((await get('tags', 'v1')).tags).toEqual(['small'])
+    await client.refused('addArtifactTag', 404, tag('v9', 'reviewed'))
+    await client.refused('deleteArtifactTag', 404, tag('v9', 'reviewed'))
+  })
+
   check('listArtifactVersions/follows-the-laws-of-pages', async () => {
     for (const content of ['1', '2', '3', '4', '5'])
       await createArtifact('pages', { files: { a: content }, version: { type: 't' } })
@@ -202,6 +216,8 @@ section('Artifacts, which a mock does not keep', { needs: ['memory'] }, () => {
       await client.refused(id, 403, { path })
     for (const id of ['addArtifactAlias', 'deleteArtifactAlias'] as const)
       await client.refused(id, 403, { path: alias })
+    for (const id of ['addArtifactTag', 'deleteArtifactTag'] as const)
+      await client.refused(id, 403, { path: { ...path, tag: 'x' } })
     await client.refused('getArtifactFile', 403, { path: { ...path, path: 'a' } })
     await client.refused('createArtifactVersion', 403, { path, form: toForm(upload) })
     if (!target.secondApiKey) return

@@ -4,7 +4,7 @@
  */
 import type { CallOptions, OperationId } from '../../src/contract/client.ts'
 import { operationById } from '../../src/spec/document.ts'
-import { foreignTeam, home, project, runId, target, toForm, unknownId } from './setup.ts'
+import { foreignTeam, home, project, runId, secretName, target, toForm, unknownId } from './setup.ts'
 
 const message = { role: 'user', content: 'hello' }
 const choice = {
@@ -35,6 +35,8 @@ export function goodRequest(id: OperationId): CallOptions {
   const artifact = { entity, project, name: `${runId}-nothing` }
   const version = { ...artifact, version: 'v0' }
   const scorers = { entity, project }
+  const links = { entity, registry: runId, collection: 'nothing' }
+  const webhook = { entity, webhook_id: unknownId }
   const requests: Record<OperationId, CallOptions> = {
     getHealth: {},
     getSystemCheck: {},
@@ -51,6 +53,9 @@ export function goodRequest(id: OperationId): CallOptions {
     listCheckpoints: { path: { model_id: unknownId } },
     deleteCheckpoints: { path: { model_id: unknownId }, body: { steps: [0] } },
     logTrajectories: { path: { model_id: unknownId }, body: { split: 'val', trajectory_groups: [group] } },
+    listTrajectories: { path: { model_id: unknownId }, query: { split: 'val', limit: 1 } },
+    listRuns: { query: { entity, project, limit: 1 } },
+    getRunMetrics: { path: { run_id: unknownId }, query: { name: 'reward', after_name: 'loss', points: 10 } },
     listTrainingJobs: { query: { limit: 1, status: 'RUNNING', model_id: unknownId } },
     createRlTrainingJob: {
       body: { model_id: unknownId, trajectory_groups: [group], experimental_config: { learning_rate: 0.001 } },
@@ -78,12 +83,64 @@ export function goodRequest(id: OperationId): CallOptions {
     getArtifactFile: { path: { ...version, path: 'a.txt' } },
     addArtifactAlias: { path: { ...version, alias: 'best' } },
     deleteArtifactAlias: { path: { ...version, alias: 'best' } },
+    addArtifactTag: { path: { ...version, tag: 'reviewed' } },
+    deleteArtifactTag: { path: { ...version, tag: 'reviewed' } },
+    listRegistryLinks: { path: links, query: { limit: 1 } },
+    createRegistryLink: { path: links, body: { artifact: `artifact:///${foreignTeam}/${project}/${runId}:v0` } },
+    listAutomations: { query: { entity, project, registry: `${runId}-nothing`, limit: 1 } },
+    createAutomation: {
+      body: {
+        name: `${runId}-good`,
+        description: 'It names a webhook that does not exist',
+        enabled: true,
+        scope: { type: 'project', entity, project },
+        event: { type: 'RUN_METRIC', metric: 'val/reward', operator: '>', threshold: 0.5 },
+        filter: { user: 'nobody', run_name_regex: '^no-such-run$' },
+        webhook_id: unknownId,
+        payload: { text: '$event_author did it' },
+      },
+    },
+    getAutomation: { path: { automation_id: unknownId } },
+    updateAutomation: { path: { automation_id: unknownId }, body: { name: `${runId}-good`, enabled: false } },
+    deleteAutomation: { path: { automation_id: unknownId } },
+    listAutomationExecutions: { path: { automation_id: unknownId }, query: { limit: 1 } },
     getUsage: {
       query: { entity, project, model: target.baseModel, from: '2026-01-01', to: '2026-01-31', limit: 1 },
     },
+    listWebhooks: { path: { entity }, query: { limit: 1 } },
+    createWebhook: {
+      path: { entity },
+      body: {
+        name: `${runId}-good`,
+        endpoint_url: 'https://hooks.example.com/deploy',
+        access_token_secret: `${runId}-no-secret`,
+        signing_secret: null,
+      },
+    },
+    getWebhook: { path: webhook },
+    updateWebhook: {
+      path: webhook,
+      body: { name: 'Other', endpoint_url: 'https://hooks.example.com/', signing_secret: null, enabled: true },
+    },
+    deleteWebhook: { path: webhook },
+    testWebhook: { path: webhook, body: { payload: { event: 'TEST' } } },
+    listWebhookDeliveries: { path: webhook, query: { status: 'Failed' } },
+    redeliverWebhook: { path: { ...webhook, delivery_id: unknownId } },
     listScorers: { path: scorers },
     createScorer: { path: scorers, body: { object_id: `${runId}-good`, name: 'Good', description: 'A scorer' } },
     deleteScorer: { path: { ...scorers, object_id: `${runId}-nothing` }, query: { digests: ['abc'] } },
+    listMembers: { path: { entity }, query: { limit: 1 } },
+    putMember: {
+      path: { entity, user: `${runId}-good` },
+      body: { role: 'member', project_admin: [project], registry_admin: [`${runId}-registry`] },
+    },
+    deleteMember: { path: { entity, user: `${runId}-nobody` } },
+    listSecrets: { path: { entity }, query: { limit: 1 } },
+    putSecret: { path: { entity, name: secretName('good') }, body: { value: 'a value' } },
+    deleteSecret: { path: { entity, name: secretName('nothing') } },
+    listApiKeys: { query: { limit: 1 } },
+    createApiKey: { body: { name: `${runId}-good`, team: entity } },
+    deleteApiKey: { path: { api_key_id: unknownId } },
     getScorer: { path: { ...scorers, object_id: `${runId}-nothing`, digest: 'abc' } },
   }
   return requests[id]

@@ -15,6 +15,8 @@ import { addKey } from '../../src/storage/keys.ts'
 const API_KEY = 'contract-tests-first-key-0123456789abcdef'
 const SECOND_API_KEY = 'contract-tests-second-key-0123456789abcdef'
 const BASE_PATH = '/some/prefix'
+/** The suite is the receiver of deliveries, on this machine. */
+const WEBHOOKS = { WEBHOOK_ALLOW: '127.0.0.0/8' }
 const JOB_TIMEOUT_MS = 120_000
 
 export interface FrontOptions {
@@ -34,7 +36,7 @@ export interface InProcess {
 
 export async function startInProcess(): Promise<InProcess> {
   const dataDir = await mkdtemp(join(tmpdir(), 'contract-'))
-  const environment = { DATA_DIR: dataDir, API_KEY, BASE_PATH, LOG_LEVEL: 'silent', STRICT: '1' }
+  const environment = { DATA_DIR: dataDir, API_KEY, BASE_PATH, LOG_LEVEL: 'silent', STRICT: '1', ...WEBHOOKS }
   const service = await createService(readSettings(environment))
   await ensureFirstKey(service)
   await addKey(service.database, {
@@ -56,6 +58,7 @@ export async function startInProcess(): Promise<InProcess> {
 
   const baseUrl = await openFront({})
   service.jobs.start()
+  service.deliveries.start()
   return {
     target: {
       baseUrl,

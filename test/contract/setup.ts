@@ -54,6 +54,15 @@ export function configure(given: Target | InProcess, options: Partial<RunOptions
   home = { ...NO_HOME, entity: target.project?.entity ?? '', project, name: `${runId}-home` }
   homeTrouble = null
   cleanups.length = 0
+  notShown.clear()
+}
+
+/** `<operationId> <status>` of what a scenario could not bring about on this deployment without harm, and why. */
+export const notShown = new Map<string, string>()
+
+/** Names of secrets are variables: no hyphens. */
+export function secretName(name: string): string {
+  return `${runId}_${name}`.replaceAll('-', '_')
 }
 
 /** The model that scenarios share, made before the first of them. Its entity is the team of the key. */

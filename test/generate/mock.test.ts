@@ -29,7 +29,9 @@ const toExample = ({ example, examples }: MediaType): unknown =>
   example ?? (resolveReference(document, Object.values(examples ?? {})[0]!) as { value?: unknown }).value
 
 /** The request that the contract gives as an example of the operation. */
-const toExampleRequest = ({ path, method, parameters, requestBody }: ResolvedOperation) => {
+const toExampleRequest = ({ path, parameters, requestBody, ...operation }: ResolvedOperation) => {
+  // fetch() leaves `patch` as it is.
+  const method = operation.method.toUpperCase()
   const route = parameters
     .filter(parameter => parameter.in === 'path')
     .reduce((text, { name, example }) => text.replace(`{${name}}`, encodeURIComponent(String(example))), path)

@@ -25,12 +25,18 @@ beforeAll(async () => {
   for (let index = 0; index < ITEMS; index++) {
     await uploadVersion(server, 'default/p/a', { files: { x: String(index) } })
     await server.call('/v2/default/p/scorers', { json: { object_id: 's', weight: index } })
+    await server.call('/v1/preview/api-keys', { json: { name: `k${index}` } })
+    const put = (path: string, json: object) =>
+      server.call(`/v1/preview/teams/default/${path}`, { method: 'PUT', json })
+    await put(`secrets/s${index}`, { value: 'x' })
   }
   lists.models = '/v1/preview/models'
   lists.jobs = '/v1/preview/training-jobs'
   lists.checkpoints = `/v1/preview/models/${model}/checkpoints`
   lists.versions = '/v1/preview/artifacts/default/p/a/versions'
   lists.scorers = '/v2/default/p/scorers'
+  lists.secrets = '/v1/preview/teams/default/secrets'
+  lists.keys = '/v1/preview/api-keys'
 })
 afterAll(() => server.close())
 
@@ -44,7 +50,7 @@ async function readIds(name: string, query: string): Promise<string[]> {
   return (await readPage(name, query)).data.map((item: { id: string }) => item.id)
 }
 
-describe.each(['models', 'jobs', 'events', 'checkpoints', 'versions', 'scorers'])('%s', name => {
+describe.each(['models', 'jobs', 'events', 'checkpoints', 'versions', 'scorers', 'secrets', 'keys'])('%s', name => {
   test('pages of any size, walked to the end in either order, give every item once', async () => {
     const all = await readIds(name, 'limit=100')
     expect(all.length).toBeGreaterThanOrEqual(3)

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process'
-import { readdir, readFile, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, expect, test } from 'vitest'
 import { startServer } from '../../src/serve.ts'
 import { noOpInference, noOpTraining } from '../no-op-engine.ts'
+import { readFolder } from './read-folder.ts'
 import { createDataDir, FIRST_KEY, startTestServer, toSettings } from './start.ts'
 
 const parts = { inference: noOpInference, training: noOpTraining }
@@ -31,13 +32,6 @@ async function createKey(dataDir: string, ...options: string[]): Promise<string>
 
 async function statusWith(url: string, key: string): Promise<number> {
   return (await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).status
-}
-
-/** Everything in the folder's files, so that a plaintext would be found wherever it is. */
-async function readAll(folder: string): Promise<string> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
-  const files = entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name))
-  return (await Promise.all(files.map(file => readFile(file, 'latin1')))).join('\n')
 }
 
 test('the first key is made once, of at least 128 random bits, and given only by the start that made it', async () => {
@@ -102,7 +96,7 @@ test('no key stands in the data folder as text', async () => {
   closers.push(() => server.close())
   const key = await createKey(dataDir, '--user', 'ann', '--team', 'lab')
   await statusWith(server.url, key)
-  const text = await readAll(dataDir)
+  const text = await readFolder(dataDir)
   expect(text).toContain('made by trainyard keys create')
   expect(text).not.toContain(key)
   expect(text).not.toContain(FIRST_KEY)

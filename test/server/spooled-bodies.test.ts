@@ -66,16 +66,6 @@ test('the kept body goes with the job that ended', async () => {
   )
 })
 
-test('logged trajectories are kept, and go with their model', async () => {
-  const { trajectory_groups } = JSON.parse(toLargeJob())
-  const body = JSON.stringify({ split: 'val', trajectory_groups })
-  const reply = await post(`/v1/preview/models/${model}/log`, body)
-  expect(reply.body).toMatchObject({ num_groups: 1, num_trajectories: 2, metrics: { 'val/reward': 0.5 } })
-  expect(await isStored(body)).toBe(true)
-  await server.call(`/v1/preview/models/${model}`, { method: 'DELETE' })
-  expect(await isStored(body)).toBe(false)
-})
-
 describe('a refused body leaves neither a spool file nor a content behind', () => {
   const cases: [string, number, (body: string) => [path: string, body: string]][] = [
     ['no JSON', 422, body => [JOBS, body.slice(1)]],
@@ -145,6 +135,8 @@ test('metrics beyond what JSON can say are left out', async () => {
   const reply = await post(`/v1/preview/models/${model}/log`, body)
   expect(reply.body.metrics).toEqual({
     'val/good': 0.5,
+    'val/num_groups': 1,
+    'val/num_trajectories': 2,
     'val/reward': 0,
     'val/reward_std_dev': 0,
     'val/exception_rate': 0,

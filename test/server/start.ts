@@ -55,7 +55,7 @@ export interface TestServerOptions {
   handlers?: Partial<Handlers>
   /** Changes the service before the app is made of it. */
   change?(service: Service): void
-  /** False: jobs stay queued. */
+  /** False: jobs and deliveries stay queued. */
   runJobs?: boolean
 }
 
@@ -84,7 +84,10 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   change?.(service)
   const { fastify, drain } = await createApp(service, { ...ownHandlers, ...handlers })
   await fastify.listen({ host: settings.host, port: 0 })
-  if (runJobs) service.jobs.start()
+  if (runJobs) {
+    service.jobs.start()
+    service.deliveries.start()
+  }
   const { port } = fastify.server.address() as AddressInfo
   const url = `http://127.0.0.1:${port}${settings.basePath}`
   return {

@@ -1,12 +1,8 @@
 import { rm } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import {
-  addArtifactVersion,
-  deleteVersion,
-  getArtifactVersionById,
-  type StoredFile,
-  selectUnreferenced,
-} from '../../src/storage/artifacts.ts'
+import { addArtifactVersion } from '../../src/storage/artifact-creation.ts'
+import { deleteVersion, selectUnreferenced } from '../../src/storage/artifact-deletion.ts'
+import { getArtifactVersionById, type StoredFile } from '../../src/storage/artifacts.ts'
 import { type Database, openDatabase } from '../../src/storage/database.ts'
 import { createDataDir } from '../server/start.ts'
 

@@ -44,6 +44,7 @@ async function addJob(model_id: string): Promise<string> {
     input: '{}',
     input_sha256: null,
     input_version_id: null,
+    created_by: 'u',
   }
   const creation = await insertJob(one, job, { idempotency: null, queueLength: 100, confirm: async () => {} })
   if (!('job' in creation)) throw new Error(creation.refused)

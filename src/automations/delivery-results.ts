@@ -62,8 +62,8 @@ export async function writeResults(
 
 const OUTCOMES = { Finished: 'delivered', Pending: 'retried', Failed: 'failed' } as const
 
-/** Exported for the tests of time. `round_attempts` counts this attempt too. */
-export function toVerdict(
+/** `round_attempts` counts this attempt too. */
+function toVerdict(
   { round_attempts }: Pick<ClaimedDelivery, 'round_attempts'>,
   { error, isGone, retryAfterMs }: Pick<Attempt, 'error' | 'isGone' | 'retryAfterMs'>,
   schedule: readonly number[],

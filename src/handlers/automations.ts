@@ -10,7 +10,6 @@ import {
   deleteAutomationRow,
   type ExecutionWithDelivery,
   findAutomation,
-  findTeamWebhook,
   insertAutomation,
   listAutomationRows,
   listExecutionRows,
@@ -20,6 +19,7 @@ import {
 import type { Queries } from '../storage/database.ts'
 import type { Principal } from '../storage/keys.ts'
 import type { AutomationRow } from '../storage/tables.ts'
+import { findWebhook } from '../storage/webhooks.ts'
 
 type Scope = Pick<AutomationRow, 'entity' | 'scope_type' | 'scope_name'>
 
@@ -106,7 +106,7 @@ async function requireAutomationAdmin(queries: Queries, principal: Principal, sc
 
 /** 404 unless the webhook is one of the team, 422 unless the payload is one that it can send. */
 async function requireSendable(queries: Queries, entity: string, webhookId: string, payload: unknown): Promise<void> {
-  const webhook = await findTeamWebhook(queries, entity, webhookId)
+  const webhook = await findWebhook(queries, { entity, id: webhookId })
   if (!webhook) throw notFound(`The webhook ${webhookId}`, 'not_found', 'webhook_id')
   checkPayload(payload, listSecretNames(webhook))
 }

@@ -18,12 +18,12 @@ import {
   redeliver,
   withAttempts,
 } from '../storage/deliveries.ts'
+import { findSecret } from '../storage/secrets.ts'
 import type { WebhookAttemptRow, WebhookRow } from '../storage/tables.ts'
 import {
   deleteWebhookRow,
   findWebhook,
   findWebhookByName,
-  hasSecret,
   insertWebhook,
   listWebhookRows,
   updateWebhookRow,
@@ -175,7 +175,7 @@ async function requireFreeName(queries: Queries, place: { entity: string; name: 
 async function requireSecrets(queries: Queries, entity: string, names: SecretNames): Promise<void> {
   for (const field of SECRETS) {
     const name = names[field]
-    if (typeof name === 'string' && !(await hasSecret(queries, { entity, name })))
+    if (typeof name === 'string' && !(await findSecret(queries, { entity, name })))
       throw new ApiError(400, 'secret_not_found', `The team has no secret ${name}`, { param: field })
   }
 }

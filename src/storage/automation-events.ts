@@ -2,10 +2,8 @@
 import { type Expression, sql } from 'kysely'
 import { v7 as uuid } from 'uuid'
 import type { Queries } from './database.ts'
+import { toChunks } from './statement-rows.ts'
 import type { AutomationEventType, AutomationExecutionRow, AutomationRow, WatchedScopeRow } from './tables.ts'
-
-/** Ids in one statement. */
-const IDS_PER_STATEMENT = 1000
 
 /** A watched scope that an event falls into; `collection` is the one of the registry that holds the version. */
 export interface ScopeOfEvent extends WatchedScopeRow {
@@ -167,14 +165,6 @@ export async function insertExecution(
     .values({ id, created_at: new Date().toISOString(), ...execution })
     .execute()
   return id
-}
-
-function toChunks(ids: readonly string[]): string[][] {
-  const chunks: string[][] = []
-  for (let start = 0; start < ids.length; start += IDS_PER_STATEMENT) {
-    chunks.push(ids.slice(start, start + IDS_PER_STATEMENT))
-  }
-  return chunks
 }
 
 /** Scopes with an enabled automation for this type of event, in teams whose plan has automations. */

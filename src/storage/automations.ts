@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { v7 as uuid } from 'uuid'
 import type { Queries } from './database.ts'
 import { type Page, type PageQuery, selectPage } from './page.ts'
-import type { AutomationExecutionRow, AutomationRow, WatchedScopeRow, WebhookRow } from './tables.ts'
+import type { AutomationExecutionRow, AutomationRow, WatchedScopeRow } from './tables.ts'
 
 export type NewAutomation = Omit<AutomationRow, 'id' | 'created_at' | 'updated_at'>
 
@@ -83,17 +83,6 @@ export function listExecutionRows<Item extends { id: string }>(
     .select(['webhook_deliveries.id as delivery_id', 'webhook_deliveries.response_status'])
     .where('automation_executions.automation_id', '=', automationId)
   return selectPage(select, 'automation_executions.id', page, toItem)
-}
-
-/** The webhook of an automation of this team; null for one of another team too. */
-export async function findTeamWebhook(queries: Queries, entity: string, id: string): Promise<WebhookRow | null> {
-  const row = await queries
-    .selectFrom('webhooks')
-    .selectAll()
-    .where('id', '=', id.toLowerCase())
-    .where('entity', '=', entity)
-    .executeTakeFirst()
-  return row ?? null
 }
 
 async function stampScope(queries: Queries, { entity, scope_type, scope_name, event_type }: Place): Promise<void> {

@@ -17,28 +17,24 @@ export async function deleteOldLogs(database: Database, before: Date): Promise<{
 }
 
 /** Deliveries that ended, with their attempts. */
-export async function deleteOldDeliveries(database: Database, before: Date): Promise<number> {
-  const rows = await database
-    .deleteFrom('webhook_deliveries')
-    .where('id', 'in', ({ selectFrom }) =>
-      selectFrom('webhook_deliveries')
-        .select('id')
-        .where('id', '<', toFirstId(before))
-        .where('finished_at', '<', before.toISOString())
-        .orderBy('id')
-        .limit(BATCH_ROWS),
-    )
-    .returning('id')
-    .execute()
-  return rows.length
+export function deleteOldDeliveries(database: Database, before: Date): Promise<number> {
+  return deleteEnded(database, 'webhook_deliveries', before)
 }
 
 /** Executions of automations that ended. */
-export async function deleteOldExecutions(database: Database, before: Date): Promise<number> {
+export function deleteOldExecutions(database: Database, before: Date): Promise<number> {
+  return deleteEnded(database, 'automation_executions', before)
+}
+
+async function deleteEnded(
+  database: Database,
+  table: 'webhook_deliveries' | 'automation_executions',
+  before: Date,
+): Promise<number> {
   const rows = await database
-    .deleteFrom('automation_executions')
+    .deleteFrom(table)
     .where('id', 'in', ({ selectFrom }) =>
-      selectFrom('automation_executions')
+      selectFrom(table)
         .select('id')
         .where('id', '<', toFirstId(before))
         .where('finished_at', '<', before.toISOString())

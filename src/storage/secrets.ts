@@ -92,6 +92,6 @@ function openSecret(box: SecretBox, row: SecretRow): string {
 }
 
 /** What a sealed value is bound to. */
-export function toPlace({ entity, name }: SecretPlace): string {
+function toPlace({ entity, name }: SecretPlace): string {
   return `${entity}/${name}`
 }

@@ -24,6 +24,7 @@ export async function insertWebhook(queries: Queries, webhook: NewWebhook): Prom
   return row
 }
 
+/** Null for the id of another team's webhook too. */
 export async function findWebhook(
   queries: Queries,
   { entity, id }: { entity: string; id: string },
@@ -78,19 +79,6 @@ export async function deleteWebhookRow(queries: Queries, id: string): Promise<nu
     .executeTakeFirstOrThrow()
   await queries.deleteFrom('webhooks').where('id', '=', id).execute()
   return Number(numDeletedRows)
-}
-
-export async function hasSecret(
-  queries: Queries,
-  { entity, name }: { entity: string; name: string },
-): Promise<boolean> {
-  const row = await queries
-    .selectFrom('secrets')
-    .select('id')
-    .where('entity', '=', entity)
-    .where('name', '=', name)
-    .executeTakeFirst()
-  return row !== undefined
 }
 
 /** A webhook as the sender of deliveries needs it: with the plan of its team. */

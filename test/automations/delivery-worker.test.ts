@@ -166,7 +166,7 @@ describe('a delivery', () => {
   test('of a secret that is gone fails, says so, and is tried again', async () => {
     const { url, received } = await receiver()
     const server = await start({ schedule: [0, 0, 60_000] })
-    await putSecret(server.service, 'TOKEN', 'the-token')
+    await putSecret(server, 'TOKEN', 'the-token')
     const id = await createWebhook(server, url, { access_token_secret: 'TOKEN' })
     await server.service.database.deleteFrom('secrets').execute()
     await fire(server.service, id)
@@ -176,7 +176,7 @@ describe('a delivery', () => {
     )
     expect(delivery).toMatchObject({ status: 'Pending', error: 'The secret TOKEN does not exist any more' })
     expect(received).toEqual([])
-    await putSecret(server.service, 'TOKEN', 'another-token')
+    await putSecret(server, 'TOKEN', 'another-token')
     await server.call(`${WEBHOOKS}/${id}/deliveries/${delivery.id}/redeliver`, { method: 'POST' })
     expect(await ended(server, id)).toMatchObject([{ status: 'Finished', attempts: [{}, {}, { number: 3 }] }])
     expect(received[0]!.headers.authorization).toBe('Bearer another-token')

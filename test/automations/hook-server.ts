@@ -1,9 +1,10 @@
 import { v7 as uuid } from 'uuid'
 import type { JsonValue } from '../../src/automations/payload.ts'
 import type { Service } from '../../src/context.ts'
+import { insertExecution } from '../../src/storage/automation-events.ts'
+import { insertAutomation } from '../../src/storage/automations.ts'
 import { addDelivery } from '../../src/storage/deliveries.ts'
-import { toPlace } from '../../src/storage/secrets.ts'
-import { startTestServer, type TestServer, type TestServerOptions, until } from '../server/start.ts'
+import { type Reply, startTestServer, type TestServer, type TestServerOptions, until } from '../server/start.ts'
 
 export const WEBHOOKS = '/v1/preview/teams/default/webhooks'
 
@@ -24,14 +25,19 @@ export function startHookServer({
   })
 }
 
-export async function putSecret({ database, secrets }: Service, name: string, value: string, entity = 'default') {
-  const { keyId: key_id, sealed } = secrets.seal(value, toPlace({ entity, name }))
-  const now = new Date().toISOString()
-  await database
-    .insertInto('secrets')
-    .values({ id: uuid(), entity, name, key_id, sealed, created_at: now, updated_at: now })
-    .onConflict(conflict => conflict.columns(['entity', 'name']).doUpdateSet({ key_id, sealed, updated_at: now }))
-    .execute()
+/** `key`: of an admin of the team. */
+export async function putSecret(
+  server: TestServer,
+  name: string,
+  value: string,
+  { entity = 'default', ...by }: { entity?: string; key?: string } = {},
+): Promise<Reply> {
+  const reply = await server.call(`/v1/preview/teams/${entity}/secrets/${name}`, {
+    ...{ method: 'PUT', json: { value } },
+    ...by,
+  })
+  if (reply.status !== 200) throw new Error(reply.text)
+  return reply
 }
 
 export async function createWebhook(server: TestServer, endpoint_url: string, more: object = {}): Promise<string> {
@@ -48,44 +54,18 @@ export async function fire(
   variables: Record<string, JsonValue> = {},
 ): Promise<{ deliveryId: string; executionId: string }> {
   return database.transaction().execute(async transaction => {
-    const now = new Date().toISOString()
-    const automation = { id: uuid(), entity: 'default', name: 'a', description: null, enabled: 1 as const }
-    await transaction
-      .insertInto('automations')
-      .values({
-        ...automation,
-        scope_type: 'project',
-        scope_name: 'p',
-        event_type: 'ADD_ARTIFACT_ALIAS',
-        alias_regex: null,
-        metric: null,
-        operator: null,
-        threshold: null,
-        filter_user: null,
-        filter_run_name_regex: null,
-        webhook_id: webhookId,
-        payload: JSON.stringify(payload),
-        created_by: 'admin',
-        created_at: now,
-        updated_at: now,
-      })
-      .execute()
-    const executionId = uuid()
-    await transaction
-      .insertInto('automation_executions')
-      .values({
-        id: executionId,
-        automation_id: automation.id,
-        event_type: 'ADD_ARTIFACT_ALIAS',
-        event: '{}',
-        run_id: null,
-        status: 'Pending',
-        error: null,
-        created_at: now,
-        finished_at: null,
-      })
-      .execute()
-    const event = { eventType: 'ADD_ARTIFACT_ALIAS' as const, payload, variables }
+    const event_type = 'ADD_ARTIFACT_ALIAS'
+    const { id: automation_id } = await insertAutomation(transaction, {
+      ...{ entity: 'default', name: 'a', description: null, enabled: 1, created_by: 'admin' },
+      ...{ scope_type: 'project', scope_name: 'p', event_type, alias_regex: '^never$' },
+      ...{ metric: null, operator: null, threshold: null, filter_user: null, filter_run_name_regex: null },
+      ...{ webhook_id: webhookId, payload: JSON.stringify(payload) },
+    })
+    const executionId = await insertExecution(transaction, {
+      ...{ automation_id, event_type, event: '{}', run_id: null },
+      ...{ status: 'Pending', error: null, finished_at: null },
+    })
+    const event = { eventType: event_type, payload, variables } as const
     const deliveryId = await addDelivery(transaction, { webhookId, executionId, ...event })
     return { deliveryId, executionId }
   })

@@ -4,12 +4,10 @@
  * fires exactly the automations that the table says, with the payload and a signature that the receiver checks by itself.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { type Client, createClient } from '../../generated/client.ts'
-import { FIRST_KEY, startTestServer, type TestServer, until } from './start.ts'
+import { type Client, createClient, type Input } from '../../generated/client.ts'
+import { type Receiver, startReceiver } from '../automations/receiver.ts'
+import { FIRST_KEY, startTestServer, type TestServer, toRlJob, until } from './start.ts'
 
 const SIGNING_KEY = 'signing-key-"with"-quotes'
 const ACCESS_TOKEN = 'access-token-0123456789'
@@ -28,6 +26,7 @@ const PAYLOAD = {
   quoted: 'says ${artifact_metadata.quote}, literally',
   artifact_version: '$artifact_version',
   artifact_version_string: '$artifact_version_string',
+  run_id: '$run_id',
   run_name: '$run_name',
   metric: '$metric_name=$metric_value',
   token: '$ACCESS_TOKEN',
@@ -35,19 +34,14 @@ const PAYLOAD = {
 }
 const METADATA = { rows: 7, nested: { a: ['$alias'] }, quote: '"},{"$tag":"\n' }
 
-interface Delivery {
-  headers: IncomingHttpHeaders
-  body: Buffer
-  json: Record<string, unknown>
-}
-
 let server: TestServer
-let receiver: Server
+let receiver: Receiver
 let client: Client
 let bob: Client
 const models: Record<string, string> = {}
+/** By name; nothing has the empty one. */
+const runIds: Record<string, string | null> = { '': '' }
 const automationIds: string[] = []
-let received: Delivery[] = []
 
 const entity = 'default'
 const inProject = { type: 'project', entity, project: 'p' } as const
@@ -69,21 +63,9 @@ const AUTOMATIONS = {
   rewardOfBob: { scope: inProject, event: onReward, filter: { user: 'bob' } },
   rewardOfYes: { scope: inProject, event: onReward, filter: { run_name_regex: '^yes-' } },
   rewardOfNo: { scope: inProject, event: onReward, filter: { run_name_regex: '^no-' } },
+  loss: { scope: inProject, event: { ...onReward, metric: 'loss', operator: '>', threshold: 0 } },
   lowReward: { scope: inProject, event: { ...onReward, operator: '<', threshold: 0.1 } },
 } as const
-
-async function startReceiver(): Promise<string> {
-  receiver = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk)
-    const body = Buffer.concat(chunks)
-    received.push({ headers: request.headers, body, json: JSON.parse(body.toString('utf8')) })
-    response.end()
-  })
-  receiver.listen(0, '127.0.0.1')
-  await once(receiver, 'listening')
-  return `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`
-}
 
 async function upload(
   name: string,
@@ -99,7 +81,9 @@ async function upload(
 
 /** A run of the project, created by the user of the key. */
 async function createRun(name: string, by = client): Promise<string> {
-  return (await by.createModel({ entity, project: 'p', name, base_model: 'tiny-chat' })).id
+  const { id, run_id } = await by.createModel({ entity, project: 'p', name, base_model: 'tiny-chat' })
+  runIds[name] = run_id
+  return id
 }
 
 /** Logs one trajectory, which writes the metric val/reward. */
@@ -108,13 +92,20 @@ async function logReward(model_id: string, reward: number, by = client): Promise
   return by.logTrajectories({ model_id, split: 'val', trajectory_groups: [{ trajectories: [trajectory] }] })
 }
 
+/** A job of one step, whose loss is 1, and with a new checkpoint. */
+async function train(model_id: string): Promise<unknown> {
+  const { id } = await client.createRlTrainingJob(toRlJob(model_id) as Input<'createRlTrainingJob'>)
+  const ask = () => client.getTrainingJob({ training_job_id: id })
+  return until(ask, ({ status }) => status === 'COMPLETED')
+}
+
 async function listExecutions() {
   const lists = automationIds.map(automation_id => client.listAutomationExecutions({ automation_id, limit: 100 }))
   return (await Promise.all(lists)).flatMap(({ data }) => data)
 }
 
 beforeAll(async () => {
-  const url = await startReceiver()
+  receiver = await startReceiver()
   server = await startTestServer({ environment: { WEBHOOK_ALLOW: '127.0.0.0/8' } })
   const settings = (apiKey: string) => ({ baseUrl: server.url, apiKey })
   client = createClient(settings(FIRST_KEY))
@@ -122,7 +113,12 @@ beforeAll(async () => {
   await client.putSecret({ entity, name: 'HOOK_TOKEN', value: ACCESS_TOKEN })
   await client.putSecret({ entity, name: 'SIGNING_KEY', value: SIGNING_KEY })
   const secrets = { access_token_secret: 'HOOK_TOKEN', signing_secret: 'SIGNING_KEY' }
-  const { id: webhook_id } = await client.createWebhook({ entity, name: 'receiver', endpoint_url: url, ...secrets })
+  const { id: webhook_id } = await client.createWebhook({
+    entity,
+    name: 'receiver',
+    endpoint_url: receiver.url,
+    ...secrets,
+  })
   for (const name of ['yes-1', 'yes-2', 'no-1', 'no-2']) models[name] = await createRun(name)
   models.ofBob = await createRun('no-3', bob)
   for (const name of ['loose', 'linked', 'linked-2']) await upload(name)
@@ -134,12 +130,11 @@ beforeAll(async () => {
   }
 })
 beforeEach(() => {
-  received = []
+  receiver.received.length = 0
 })
 afterAll(async () => {
   await server.close()
-  receiver.closeAllConnections()
-  receiver.close()
+  await receiver.close()
 })
 
 const link = (registry: string, name: string) => {
@@ -170,7 +165,7 @@ const saysOf = (who: keyof typeof AUTOMATIONS, name: string, version: string, mo
 const saysAlias = (who: keyof typeof AUTOMATIONS, name: string, alias: string, more: object = {}) =>
   saysOf(who, name, 'v0', { event_type: 'ADD_ARTIFACT_ALIAS', alias, ...more })
 const saysReward = (who: keyof typeof AUTOMATIONS, run_name: string, reward: number, more: object = {}) =>
-  says(who, { event_type: 'RUN_METRIC', run_name, metric: `val/reward=${reward}`, ...more })
+  says(who, { event_type: 'RUN_METRIC', run_id: expect.any(String), run_name, metric: `val/reward=${reward}`, ...more })
 
 test.each<[what: string, change: () => Promise<unknown>, deliveries: object[]]>([
   [
@@ -263,6 +258,14 @@ test.each<[what: string, change: () => Promise<unknown>, deliveries: object[]]>(
       expect.objectContaining({ who: 'anyAlias', alias, event_type: 'ADD_ARTIFACT_ALIAS' }),
     ),
   ],
+  [
+    'a training job, whose steps write metrics and whose checkpoint bears aliases',
+    () => train(models['yes-2']!),
+    [
+      ...['latest', 'step1'].map(alias => expect.objectContaining({ who: 'anyAlias', alias })),
+      says('loss', { event_type: 'RUN_METRIC', run_id: expect.any(String), run_name: 'yes-2', metric: 'loss=1' }),
+    ],
+  ],
 ])('%s', async (_what, change, expected) => {
   const before = (await listExecutions()).length
   await change()
@@ -273,8 +276,10 @@ test.each<[what: string, change: () => Promise<unknown>, deliveries: object[]]>(
   expect(
     (await listExecutions()).every(({ status, response_status }) => status === 'Finished' && response_status === 200),
   ).toBe(true)
-  expect(received.map(({ json }) => json).sort(byName)).toEqual(expected)
-  for (const { headers, body } of received) {
+  const payloads = receiver.received.map(({ json }) => json as Record<string, unknown>)
+  expect(payloads.toSorted(byName)).toEqual(expected)
+  for (const { run_id, run_name } of payloads) expect(run_id).toBe(runIds[String(run_name)])
+  for (const { headers, body } of receiver.received) {
     expect(headers['content-type']).toBe('application/json')
     expect(headers.authorization).toBe(`Bearer ${ACCESS_TOKEN}`)
     const signature = String(headers['x-vendor-signature'])
@@ -305,5 +310,5 @@ test('what an endpoint of a payload with a lost secret gets is nothing, and the 
   )
   expect(JSON.stringify(delivery)).toMatch(/ACCESS_TOKEN.{0,4} is neither a variable nor a secret of the webhook/)
   expect(JSON.stringify(delivery)).not.toContain(SIGNING_KEY)
-  expect(received).toEqual([])
+  expect(receiver.received).toEqual([])
 })

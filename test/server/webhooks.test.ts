@@ -12,8 +12,8 @@ afterEach(async () => {
 async function start(environment: Record<string, string> = {}): Promise<TestServer> {
   const server = await startHookServer({ environment })
   closers.push(() => server.close())
-  await putSecret(server.service, 'TOKEN', 'the-token')
-  await putSecret(server.service, 'SHARED', 'the-shared-secret')
+  await putSecret(server, 'TOKEN', 'the-token')
+  await putSecret(server, 'SHARED', 'the-shared-secret')
   return server
 }
 
@@ -82,8 +82,8 @@ describe('createWebhook', () => {
     const server = await start()
     await create(server, {})
     expect(await create(server, {})).toMatchObject({ status: 400, body: { error: { code: 'webhook_exists' } } })
-    await server.addKey('eve', 'other', 'admin')
-    await putSecret(server.service, 'FOREIGN', 'a-value', 'other')
+    const key = await server.addKey('eve', 'other', 'admin')
+    await putSecret(server, 'FOREIGN', 'a-value', { entity: 'other', key })
     for (const field of ['access_token_secret', 'signing_secret']) {
       for (const name of ['NOTHING', 'FOREIGN']) {
         const reply = await create(server, { name: 'New', [field]: name })

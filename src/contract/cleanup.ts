@@ -10,11 +10,9 @@ import { readJournals } from './journal.ts'
 import { createLimits, NO_LIMITS } from './limits.ts'
 import type { CleanupCommand } from './options.ts'
 import { reach } from './reach.ts'
+import { ageOfRun, findRunId } from './run-id.ts'
 import { createPlainClient, type Item, parametersOf, readList, send, takeAway, toUndoPath } from './take-away.ts'
 import type { Target } from './target.ts'
-
-/** `contract-<milliseconds since 1970 in base 36>-<random>`, as runs name what they make. */
-const RUN_ID = /contract-([0-9a-z]{6,10})-[0-9a-f]{6}/
 
 /** 0: nothing is left that could be found; 1: something could not be taken away; 2: the deployment cannot be reached. */
 export async function runCleanup(command: CleanupCommand): Promise<0 | 1 | 2> {
@@ -37,7 +35,7 @@ export async function runCleanup(command: CleanupCommand): Promise<0 | 1 | 2> {
     const of = await cleanJournal(journal, client, target)
     left.push(...of)
   }
-  const isOurs = (runId: string) => !going.has(runId) && (isAll || ageOf(runId) >= command.olderThanMs)
+  const isOurs = (runId: string) => !going.has(runId) && (isAll || ageOfRun(runId) >= command.olderThanMs)
   left.push(...(await sweep(isOurs, client, target)))
   if (left.length === 0) return 0
   process.stdout.write(`Still there:\n${left.map(line => `  ${line}`).join('\n')}\n`)
@@ -59,10 +57,6 @@ function isRunning({ pid }: Journal): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
-}
-
-function ageOf(runId: string): number {
-  return Date.now() - Number.parseInt(RUN_ID.exec(runId)![1]!, 36)
 }
 
 /**
@@ -90,7 +84,7 @@ async function sweep(isOurs: (runId: string) => boolean, client: ContractClient,
         return [] as Item[]
       })
       for (const item of items) {
-        const runId = RUN_ID.exec(JSON.stringify({ ...place, ...item }))?.[0]
+        const runId = findRunId({ ...place, ...item })
         if (!runId || !isOurs(runId)) continue
         const path = toUndoPath(operationId, place, item)
         const trouble = path ? await send(undo, path, client) : 'its list does not tell its id'

@@ -35,6 +35,7 @@ export interface Violation {
     | 'encoding'
     | 'header-syntax'
     | 'no-body'
+    | 'law'
   message: string
   /** JSON pointer into the contract: the part that is violated. */
   pointer: string

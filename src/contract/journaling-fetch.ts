@@ -3,6 +3,7 @@ import { operations } from '../spec/document.ts'
 import { CREATIONS } from './creations.ts'
 import type { Entry, Journal, KeyName } from './journal.ts'
 import { createMatcher } from './match-operation.ts'
+import { bearsRunId } from './run-id.ts'
 import type { Target } from './target.ts'
 
 const match = createMatcher(operations)
@@ -19,7 +20,7 @@ export function createJournalingFetch(baseFetch: typeof fetch, journal: Journal,
     const { operation, path } = found
     const creation = CREATIONS[operation.operationId]
     // Operations whose path names what they make, such as PUT, may name what was there before the run.
-    const isOurs = operation.method !== 'PUT' || JSON.stringify(path).includes(journal.runId)
+    const isOurs = operation.method !== 'PUT' || bearsRunId(path, journal.runId)
     if (creation?.undo && isOurs) {
       const key = toKeyName(init, target)
       const entry = journal.add({ operationId: operation.operationId, path, key })

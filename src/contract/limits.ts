@@ -1,4 +1,5 @@
 /** What a run may send, and how fast. Every request of the checks passes here. */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { NEEDS } from './check.ts'
 import { countingFetch, isSafe, skipRunning, waitUncharged } from './running-check.ts'
 
@@ -24,18 +25,29 @@ export interface Limits {
   stop(reason: string): void
   /** Why nothing more is sent; null: it is. */
   stopped(): string | null
-  /** From now on cleaning up is all that is sent, which only the delay holds back. */
-  lift(): void
+  /**
+   * Runs what cleans up, which only the delay holds back. From now on nothing else is sent: a check that ran out of time, or was left
+   * behind when the run was stopped, may still be going on. Begins when the requests that were sent have their replies.
+   */
+  clean<Result>(run: () => Promise<Result>): Promise<Result>
 }
+
+/** For requests that were sent before cleaning up begins. */
+const LONGEST_WAIT_MS = 10_000
+
+/** True within what cleans up. */
+const cleaning = new AsyncLocalStorage<true>()
 
 export function createLimits({ delayMs, maxRequests, isReadOnly, sentBefore }: LimitOptions): Limits {
   let sent = sentBefore
   let next = 0
   let stopped: string | null = null
-  let isLifted = false
+  let isOver = false
+  const open = new Set<Promise<unknown>>()
 
   function refuse(method: string): void {
-    if (isLifted) return
+    if (cleaning.getStore()) return
+    if (isOver) skipRunning('the run is over')
     if (maxRequests !== null && sent >= maxRequests)
       stopped ??= `the limit of ${maxRequests} requests was reached (--max-requests)`
     if (stopped !== null) skipRunning(stopped)
@@ -57,15 +69,20 @@ export function createLimits({ delayMs, maxRequests, isReadOnly, sentBefore }: L
       await takeTurn()
       refuse(init?.method ?? 'GET')
       sent++
-      return countingFetch(input, init)
+      const reply = countingFetch(input, init)
+      open.add(reply)
+      return reply.finally(() => open.delete(reply))
     },
     sent: () => sent,
     stop(reason) {
       stopped ??= reason
     },
     stopped: () => stopped,
-    lift() {
-      isLifted = true
+    async clean(run) {
+      isOver = true
+      const late = new Promise(resolve => setTimeout(resolve, LONGEST_WAIT_MS).unref())
+      await Promise.race([Promise.allSettled(open), late])
+      return cleaning.run(true, run)
     },
   }
 }

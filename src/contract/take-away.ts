@@ -6,6 +6,7 @@ import { createCoverage } from './coverage.ts'
 import { CREATIONS } from './creations.ts'
 import type { Entry, Journal, KeyName } from './journal.ts'
 import { undoParameters } from './journaling-fetch.ts'
+import { bearsRunId } from './run-id.ts'
 import type { Target } from './target.ts'
 
 /** What is in use, such as by a job that is being cancelled, is tried again. */
@@ -120,9 +121,9 @@ async function undoUnknown(
   const names = list === null ? null : parametersOf(list)
   if (list === null || names === null) return 'no reply told its id, and no operation lists it'
   const ofList = Object.fromEntries(names.map(one => [one, path[one] ?? '']))
-  const isOurs = JSON.stringify(ofList).includes(runId)
+  const isOurs = bearsRunId(ofList, runId)
   for (const item of await readList(list, ofList, client, as)) {
-    if (!isOurs && !JSON.stringify(item).includes(runId)) continue
+    if (!isOurs && !bearsRunId(item, runId)) continue
     const ofUndo = toUndoPath(operationId, path, item)
     const trouble = ofUndo ? await send(undoId!, ofUndo, client, as) : 'its list does not tell its id'
     if (trouble !== null) return trouble

@@ -10,6 +10,7 @@ import { automationMatching } from './automation-matching.ts'
 import { chatBatching } from './chat-batching.ts'
 import { chatRequests } from './chat-requests.ts'
 import { constrained } from './constrained.ts'
+import { contractRun } from './contract-run.ts'
 import { deliveries } from './deliveries.ts'
 import { generation } from './generation.ts'
 import { idleMemory } from './idle-memory.ts'
@@ -34,6 +35,7 @@ const BENCHES = [
   startTime,
   idleMemory,
   automationMatching,
+  contractRun,
 ]
 const DEFAULT_ROUNDS = 5
 

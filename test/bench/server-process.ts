@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 export const API_KEY = 'bench-key-of-32-random-characters'
 const ADDRESS = /http:\/\/[\w.:[\]]+/
-const root = join(import.meta.dirname, '..', '..')
+export const root = join(import.meta.dirname, '..', '..')
 
 export interface ServerProcess {
   url: string
@@ -25,6 +25,10 @@ export const startWhole = (environment: Record<string, string> = {}) => startSer
 /** A server of a few lines, to compare with. */
 export const startBare = (environment: Record<string, string> = {}) =>
   startServer('test/bench/servers/bare.ts', environment)
+
+/** Our server as `npm start` runs it, able to deliver to this machine, counting its requests: the file holds how many it got. */
+export const startCounted = (file: string) =>
+  startServer('test/bench/servers/trainyard-counted.ts', { COUNTS: file, WEBHOOK_ALLOW: '127.0.0.0/8' })
 
 /** Our server with an engine that streams tokens and computes nothing. */
 export const startTrainyardStreams = () => startServer('test/bench/servers/trainyard-streams.ts', {})

@@ -7,8 +7,8 @@ const HEAD = ['what', 'ours', 'peer', 'ratio', 'target', '']
 export function toTable(results: readonly Result[]): string {
   const rows = results.map(result => [
     result.what,
-    `${formatFigure(result.oursMedian)} ${result.unit}`,
-    `${formatFigure(result.peerMedian)} ${result.unit} (${result.peer})`,
+    `${formatFigure(result.oursMedian)} ${result.unit}${result.beside?.(result.ours) ?? ''}`,
+    `${formatFigure(result.peerMedian)} ${result.unit}${result.beside?.(result.peer) ?? ''} (${result.peer})`,
     result.ratio.toPrecision(3),
     formatTarget(result.target),
     result.met ? pc.green('met') : pc.red('missed'),

@@ -14,6 +14,8 @@ export interface Comparison {
   peer: string
   /** Of ours divided by the peer's. */
   target: Target
+  /** What is said behind the figure of a contestant, such as how much it did for it. */
+  beside?(contestant: string): string
 }
 
 export interface Trial {

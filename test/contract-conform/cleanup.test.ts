@@ -48,9 +48,11 @@ async function readJournal(): Promise<string> {
   return name ? readFile(join(folder(), name), 'utf8') : ''
 }
 
+const toTags = (tags: string) => tags.split(',').flatMap(tag => ['--tag', tag])
+
 /** Ends a run when it has made so many things, those that are gone again included. */
 async function endMidway(things: number, signal: NodeJS.Signals, args: string[] = []) {
-  const { child, ended } = start(['--tag', 'models', '--tag', 'artifacts', '--tag', 'scorers', ...args])
+  const { child, ended } = start(args)
   let isOver = false
   void ended.then(() => (isOver = true))
   while (!isOver && (await readJournal()).split('"made"').length <= things)
@@ -62,10 +64,15 @@ async function endMidway(things: number, signal: NodeJS.Signals, args: string[] 
 const unaccounted = async () => findUnaccounted(before, await readRows(service.service.database), TRACES)
 
 describe('a run that was killed', () => {
-  it.each([[3], [40]])(
-    'leaves a journal, by which cleanup takes away everything (after %d things)',
-    async things => {
-      const { code } = await endMidway(things, 'SIGKILL', things > 10 ? ['--concurrency', '4'] : [])
+  it.each<[number, string, number]>([
+    [3, 'models', 1],
+    [40, 'artifacts,scorers', 4],
+    [12, 'webhooks,automations', 1],
+    [10, 'teams,secrets,api-keys,registries', 2],
+  ])(
+    'leaves a journal, by which cleanup takes away everything (after %d things of %s)',
+    async (things, tags, concurrency) => {
+      const { code } = await endMidway(things, 'SIGKILL', [...toTags(tags), '--concurrency', String(concurrency)])
       expect(code).toBeNull()
       expect((await unaccounted()).length).toBeGreaterThan(0)
       const journal = await readJournal()
@@ -79,7 +86,7 @@ describe('a run that was killed', () => {
   )
 
   it('is found by what bears its name where the journal is on another machine, once it is old enough', async () => {
-    await endMidway(5, 'SIGKILL', ['--filter', 'odel'])
+    await endMidway(5, 'SIGKILL', ['--tag', 'models'])
     await rm(state, { recursive: true })
     const young = await start(['cleanup']).ended
     expect(young).toEqual({ code: 0, text: '' })
@@ -108,7 +115,7 @@ describe('a run that is told to end', () => {
   it.each<[NodeJS.Signals]>([['SIGINT'], ['SIGTERM']])(
     'by %s takes everything away and reports',
     async signal => {
-      const { code, text } = await endMidway(12, signal)
+      const { code, text } = await endMidway(12, signal, toTags('models,artifacts,scorers'))
       expect({ code, text }).toMatchObject({
         code: 2,
         text: expect.stringContaining(`The run ended before its last check: it was stopped by ${signal}`),

@@ -16,7 +16,12 @@ const API_KEY = 'contract-tests-first-key-0123456789abcdef'
 const SECOND_API_KEY = 'contract-tests-second-key-0123456789abcdef'
 const BASE_PATH = '/some/prefix'
 /** The suite is the receiver of deliveries, on this machine. */
-const WEBHOOKS = { WEBHOOK_ALLOW: '127.0.0.0/8' }
+const WEBHOOKS = {
+  WEBHOOK_ALLOW: '127.0.0.0/8',
+  // Shorter waits, of the same kind.
+  WEBHOOK_RETRY_SCHEDULE: '0s,1s,1s',
+  WEBHOOK_STANDARD_HEADERS: '1',
+}
 const JOB_TIMEOUT_MS = 120_000
 
 export interface FrontOptions {

@@ -1,5 +1,4 @@
 /** What every scenario shares: the deployment, the client that judges each exchange, and what was made on it so far. */
-import { randomBytes } from 'node:crypto'
 import type { Check, Need } from '../../src/contract/check.ts'
 import type { ContractClient, Success } from '../../src/contract/client.ts'
 import { createContractClient } from '../../src/contract/client.ts'
@@ -11,6 +10,7 @@ import { createJournal } from '../../src/contract/journal.ts'
 import { createJournalingFetch } from '../../src/contract/journaling-fetch.ts'
 import type { LimitOptions, Limits } from '../../src/contract/limits.ts'
 import { createLimits, NO_LIMITS } from '../../src/contract/limits.ts'
+import { createRunId } from '../../src/contract/run-id.ts'
 import { CANNOT_BE_DELETED } from '../../src/contract/run-report.ts'
 import { createPlainClient, takeAway } from '../../src/contract/take-away.ts'
 import type { Target } from '../../src/contract/target.ts'
@@ -43,7 +43,7 @@ export interface RunOptions extends LimitOptions {
 export function configure(given: Target | InProcess, options: Partial<RunOptions> = {}): void {
   inProcess = 'openFront' in given ? given : null
   target = 'openFront' in given ? given.target : given
-  runId = `contract-${Date.now().toString(36)}-${randomBytes(3).toString('hex')}`
+  runId = createRunId()
   project = target.project?.project ?? runId
   foreignTeam = `${runId}-no-team`
   coverage = createCoverage(target.profile)
@@ -133,8 +133,11 @@ export function uriOf(
 }
 
 /** Deletes what the run made. What was not deleted, and the kinds of what cannot be, for the report. Never throws. */
-export async function takeAllAway(): Promise<string[]> {
-  limits.lift()
+export function takeAllAway(): Promise<string[]> {
+  return limits.clean(takeEverythingAway)
+}
+
+async function takeEverythingAway(): Promise<string[]> {
   const left: string[] = []
   for (const cleanup of cleanups.reverse())
     await cleanup().catch(error => left.push(error instanceof Error ? error.message : String(error)))

@@ -2,6 +2,7 @@
  * A deployment with one fault: an HTTP proxy on a free port of this machine in front of a healthy service. Requests are read whole, event
  * streams pass piece by piece, everything else is passed on as it comes unless the fault wants to see it.
  */
+import { createHash, type Hash } from 'node:crypto'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
@@ -16,8 +17,10 @@ import { plainHeaders, readWhole, sendReply, toHead, toZooReply } from './zoo-ht
 export interface FaultProxy {
   /** The same deployment, seen through the proxy. */
   target: Target
-  /** How often the fault changed something. */
+  /** How often the fault changed something that can be seen in a request, a reply or a stream. */
   changes(): number
+  /** How often it had a stream or a webhook call in its hands, whose times it may have changed only. */
+  touches(): number
   /** Everything passes unchanged until `resume`. */
   pause(): void
   resume(): void
@@ -35,6 +38,7 @@ export async function startFaultProxy(
   const deliveries = createDeliveryRoute(() => current)
   let current = fault
   let changes = 0
+  let touches = 0
 
   const server = http.createServer((incoming, outgoing) => {
     // Where a hook throws or the service breaks off, the client sees a connection that ends too early.
@@ -58,6 +62,7 @@ export async function startFaultProxy(
       },
     }
     if (deliveries.isFor(received)) {
+      if (current?.onDelivery || current?.onReceipt) touches++
       sendReply(outgoing, await deliveries.deliver(received, context), received.method)
       return
     }
@@ -89,10 +94,30 @@ export async function startFaultProxy(
     const changed = current?.onReply ? await current.onReply(restored, request, context) : restored
     if (!isSame(changed, restored)) changes++
     if (isStream && changed.body.length === 0) {
-      if (current?.onEvents) changes++
-      const pieces = current?.onEvents ? current.onEvents(response, request, context) : response
-      await stream(changed.status, changed.headers, pieces, outgoing)
+      await stream(changed.status, changed.headers, changeEvents(response, request, context), outgoing)
     } else sendReply(outgoing, changed, request.method)
+  }
+
+  async function* changeEvents(
+    pieces: AsyncIterable<Buffer>,
+    request: ZooRequest,
+    context: ZooContext,
+  ): AsyncIterable<Buffer> {
+    if (!current?.onEvents) {
+      yield* pieces
+      return
+    }
+    touches++
+    const before = createHash('sha256')
+    const after = createHash('sha256')
+    try {
+      for await (const piece of current.onEvents(hashed(pieces, before), request, context)) {
+        after.update(piece)
+        yield piece
+      }
+    } finally {
+      if (before.digest('hex') !== after.digest('hex')) changes++
+    }
   }
 
   /** Ends the request to the service when the client goes away. */
@@ -119,6 +144,7 @@ export async function startFaultProxy(
       inferenceUrl: upstream.inferenceUrl.replace(origin, own),
     },
     changes: () => changes,
+    touches: () => touches,
     pause() {
       current = null
     },
@@ -143,6 +169,13 @@ async function stream(
   outgoing.writeHead(status)
   outgoing.flushHeaders()
   await pipeline(Readable.from(pieces), outgoing)
+}
+
+async function* hashed(pieces: AsyncIterable<Buffer>, hash: Hash): AsyncIterable<Buffer> {
+  for await (const piece of pieces) {
+    hash.update(piece)
+    yield piece
+  }
 }
 
 function isSame(one: ZooReply, other: ZooReply): boolean {

@@ -29,6 +29,8 @@ export interface Hunt {
   ran: string[]
   /** How often the fault changed something. */
   changes: number
+  /** How often it could have changed the time of something. */
+  touches: number
   /** A check ran out of time, so something of it may still be going on. */
   isStuck: boolean
   milliseconds: number
@@ -86,7 +88,11 @@ export async function hunt(service: InProcess, fault: Fault | null, options: Hun
     await deployment.close()
   }
   const milliseconds = Math.round(performance.now() - start)
-  return { failed, warned, message, ran, changes: deployment.changes(), isStuck, milliseconds }
+  return {
+    ...{ failed, warned, message, ran, isStuck, milliseconds },
+    changes: deployment.changes(),
+    touches: deployment.touches(),
+  }
 }
 
 /** Without `inside`, the suite gets the address alone, as of any deployment. */

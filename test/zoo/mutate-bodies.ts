@@ -1,7 +1,8 @@
 /** Mutations of the bodies of replies, of errors, and of the events of streams. */
 import { type Operation, operations } from '../../src/spec/document.ts'
-import { type Json, replyJson } from './change-replies.ts'
+import type { Json } from './change-replies.ts'
 import { chunks } from './change-streams.ts'
+import { changeJson } from './fault.ts'
 import { applyBreach, type Breach, REMOVED, toBreaches } from './schema-breaches.ts'
 import type { Member } from './zoos.ts'
 
@@ -9,14 +10,27 @@ const JSON_TYPE = 'application/json'
 /** Refusals that any deployment can be led to from outside. */
 export const REACHABLE_ERRORS: readonly number[] = [400, 401, 403, 404, 415, 416, 422]
 
+/**
+ * Parts of replies that our own service never gives, so that a mutation of them changes nothing: no tool is called, nothing is refused or
+ * spoken, and where the system check succeeds there are no errors.
+ */
+const NEVER_GIVEN =
+  /(message|delta)\.(annotations|audio|function_call|tool_calls|refusal|reasoning)|errors\.\*|kv_transfer_params|datacenters\.\*/
+
+export function isGiven({ at }: Breach): boolean {
+  return !NEVER_GIVEN.test(at.join('.'))
+}
+
 export function toBodyMutations(): Member[] {
   return operations.flatMap(operation => {
     const schema = operation.responses.get(200)?.content.get(JSON_TYPE)?.schema
     if (!schema) return []
-    return toBreaches(schema, operation.components).map(breach => ({
-      ...describe(operation, `200 ${placeOf(breach)}`, breach.kind),
-      ...replyJson(operation.operationId, body => applyBreach(body, breach)),
-    }))
+    return toBreaches(schema, operation.components)
+      .filter(isGiven)
+      .map(breach => ({
+        ...describe(operation, `200 ${placeOf(breach)}`, breach.kind),
+        ...replyBreach(operation, breach, 200),
+      }))
   })
 }
 
@@ -25,13 +39,15 @@ export function toEventMutations(): Member[] {
     const schema = operation.responses.get(200)?.content.get('text/event-stream')?.itemSchema
     const chunk = operation.components.ChatCompletionChunk
     if (!schema || chunk === undefined) return []
-    return toBreaches(chunk, operation.components).map(breach => ({
-      ...describe(operation, `event ${placeOf(breach)}`, `event: ${breach.kind}`),
-      ...onlyOf(
-        operation,
-        chunks(event => (event.choices ? applyBreach(event, breach) : event)),
-      ),
-    }))
+    return toBreaches(chunk, operation.components)
+      .filter(isGiven)
+      .map(breach => ({
+        ...describe(operation, `event ${placeOf(breach)}`, `event: ${breach.kind}`),
+        ...onlyOf(
+          operation,
+          chunks(event => (event.choices ? applyBreach(event, breach) : event)),
+        ),
+      }))
   })
 }
 
@@ -40,10 +56,20 @@ export function toErrorMutations(): Member[] {
     REACHABLE_ERRORS.filter(status => operation.responses.has(status)).flatMap(status =>
       ERROR_BREACHES.filter(({ only }) => only === undefined || only.includes(status)).map(({ name, breach }) => ({
         ...describe(operation, `${status} ${name}`, 'error body'),
-        ...replyJson(operation.operationId, body => applyBreach(body, { kind: '', ...breach }), [status]),
+        ...replyBreach(operation, { kind: '', ...breach }, status),
       })),
     ),
   )
+}
+
+/** A reply in which the place is not is left as it is, to the byte. */
+function replyBreach({ operationId }: Operation, breach: Breach, status: number): Pick<Member, 'onReply'> {
+  return {
+    onReply: (reply, _, context) =>
+      context.operationId === operationId && reply.status === status
+        ? changeJson<Json>(reply, body => applyBreach(body, breach))
+        : reply,
+  }
 }
 
 const NOT_422 = REACHABLE_ERRORS.filter(status => status !== 422)

@@ -6,8 +6,9 @@ import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
 export interface ZooDeployment {
   /** What the suite is given. Closing it leaves the service running. */
   inProcess: InProcess
-  /** How often the fault changed something. */
+  /** How often the fault changed something, and how often it could have changed the time of something, as of a proxy. */
   changes(): number
+  touches(): number
   /** Everything passes unchanged until `resume`. */
   pause(): void
   resume(): void
@@ -34,6 +35,7 @@ export async function openZooDeployment(service: InProcess, fault: Fault | null)
       close: async () => {},
     },
     changes: () => proxies.reduce((sum, proxy) => sum + proxy.changes(), 0),
+    touches: () => proxies.reduce((sum, proxy) => sum + proxy.touches(), 0),
     pause() {
       for (const proxy of proxies) proxy.pause()
     },

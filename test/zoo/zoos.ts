@@ -30,7 +30,7 @@ export function hasZoo(name: ZooName): boolean {
 
 /** Members whose operations the contract has. Throws where two have one name. */
 export async function loadZoo(name: ZooName): Promise<Member[]> {
-  const { faults } = (await import(FILES[name])) as { faults: readonly Member[] }
+  const faults = listIn((await import(FILES[name])) as Record<string, unknown>)
   const known = new Set(operations.map(({ operationId }) => operationId))
   const members = faults.filter(({ operations: needed = [] }) => needed.every(id => known.has(id)))
   const seen = new Set<string>()
@@ -42,4 +42,11 @@ export async function loadZoo(name: ZooName): Promise<Member[]> {
     const of = member.of ?? operationsIn(member.rule, member.breaks)
     return of ? { ...member, of } : member
   })
+}
+
+/** The one list that a file of a zoo gives. */
+function listIn(exports: Record<string, unknown>): readonly Member[] {
+  const lists = Object.values(exports).filter(Array.isArray)
+  if (lists.length !== 1) throw new Error('A file of a zoo gives one list of faults')
+  return lists[0] as Member[]
 }

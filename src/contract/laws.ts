@@ -1,0 +1,148 @@
+/**
+ * Laws that hold for every exchange, whatever a check sent it for: what was sent comes back, pages are pages, ids and times are
+ * written as the contract says, counts add up. They cost no request.
+ */
+import type { Operation } from '../spec/document.ts'
+import { resolveSchema } from '../spec/document.ts'
+import type { Violation } from './conform.ts'
+import type { Exchange } from './conforming-fetch.ts'
+import { isSame, type Json, toBreach } from './law-breach.ts'
+import { createMatcher } from './match-operation.ts'
+import { checkPage } from './page-laws.ts'
+import { checkValues } from './value-laws.ts'
+
+const IDS = '/info/description#Ids, times and null'
+const REQUEST_ID = '/components/headers/XRequestId/description'
+const ERROR_TYPE = '/components/schemas/ErrorDetail/properties/type/description'
+const USAGE = '/components/schemas/ChatCompletionUsage/description'
+
+const SANE_REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
+const FIRST_ERROR = 400
+
+/** By status, as the contract says. */
+const ERROR_TYPES: Readonly<Record<number, string>> = {
+  ...{ 400: 'invalid_request_error', 405: 'invalid_request_error', 413: 'invalid_request_error' },
+  ...{ 415: 'invalid_request_error', 422: 'invalid_request_error', 401: 'authentication_error' },
+  ...{ 403: 'permission_error', 404: 'not_found_error', 429: 'rate_limit_error' },
+  ...{ 500: 'server_error', 503: 'server_error' },
+}
+
+/** Path parameters that name a thing in one of several ways, so that the reply may name it otherwise. */
+const LOOSE_NAMES = new Set(['version', 'path', 'alias', 'tag'])
+/** Properties of requests that come back as what they lead to. */
+const NOT_KEPT = new Set(['artifact'])
+
+export function findBreaches(exchange: Exchange): Violation[] {
+  const { operation, requestHeaders, replyHeaders, replyBody, status } = exchange
+  const asked = requestHeaders['x-request-id']
+  const told = replyHeaders['x-request-id']
+  const found: Violation[] = []
+  if (asked !== undefined && SANE_REQUEST_ID.test(asked) && told !== asked)
+    found.push(toBreach(REQUEST_ID, `the request has the x-request-id ${asked}, its reply ${told ?? 'none'}`))
+  const body = toObject(replyBody)
+  if (body === null) return found
+  if (status >= FIRST_ERROR) return [...found, ...checkError(status, body)]
+  if (operation === null || status !== 200) return found
+  return [
+    ...found,
+    ...checkEcho(operation, exchange, body),
+    ...checkPage(exchange, body),
+    ...checkValues(operation, body),
+    ...checkChat(operation, exchange, body),
+  ]
+}
+
+/** Null for all but an object of JSON. */
+function toObject(text: string | null): Json | null {
+  if (!text?.startsWith('{')) return null
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return null
+  }
+}
+
+function checkError(status: number, { error }: Json): Violation[] {
+  const type = (error as Json | null | undefined)?.type
+  const expected = ERROR_TYPES[status]
+  if (expected === undefined || typeof type !== 'string' || type === expected) return []
+  return [toBreach(ERROR_TYPE, `the error of a ${status} is a ${type}, not ${expected}`, '/error/type')]
+}
+
+/** What the path and the body named comes back under the same name. */
+function checkEcho(operation: Operation, { url, requestBody }: Exchange, body: Json): Violation[] {
+  const path = pathOf(operation, url)
+  const records = Array.isArray(body.data) ? (body.data as Json[]) : [body]
+  const found: Violation[] = []
+  const last = Object.keys(path).at(-1)
+  for (const record of records.filter(one => typeof one === 'object' && one !== null)) {
+    for (const [name, value] of Object.entries(path)) {
+      const key =
+        record[name] === undefined && name === last && name.endsWith('_id') && records[0] === body ? 'id' : name
+      const given = record[key]
+      if (typeof given !== 'string' || LOOSE_NAMES.has(name) || isSame(given, value)) continue
+      found.push(toBreach(IDS, `the path says ${name} ${value}, the reply ${given}`, `/${key}`))
+    }
+  }
+  return [...found, ...checkBodyEcho(operation, requestBody, body)]
+}
+
+function checkBodyEcho(operation: Operation, requestBody: string | null, body: Json): Violation[] {
+  const sent = toObject(requestBody)
+  if (sent === null || operation.method === 'GET' || operation.method === 'DELETE') return []
+  const schema = resolveSchema(
+    operation.requestBody?.content.get('application/json')?.schema ?? false,
+    operation.components,
+  )
+  const declared = typeof schema === 'object' ? (schema.properties as Json | undefined) : undefined
+  return Object.keys(declared ?? {})
+    .filter(name => !NOT_KEPT.has(name) && ['string', 'boolean'].includes(typeof sent[name]) && name in body)
+    .filter(name => !isSame(body[name], sent[name]))
+    .map(name =>
+      toBreach(
+        IDS,
+        `${name} was sent as ${JSON.stringify(sent[name])} and came back as ${JSON.stringify(body[name])}`,
+        `/${name}`,
+      ),
+    )
+}
+
+function checkChat(
+  { operationId }: Operation,
+  { requestBody }: Exchange,
+  { usage, choices, created }: Json,
+): Violation[] {
+  if (!operationId.startsWith('createChatCompletion')) return []
+  const found: Violation[] = []
+  const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total } = (usage ?? {}) as Json
+  if (
+    [prompt, completion, total].every(one => typeof one === 'number') &&
+    (prompt as number) + (completion as number) !== total
+  )
+    found.push(toBreach(USAGE, `${prompt} and ${completion} tokens are not ${total} in all`, '/usage/total_tokens'))
+  const wanted = (toObject(requestBody)?.n ?? 1) as number
+  const indices = Array.isArray(choices) ? choices.map(choice => (choice as Json | null)?.index) : []
+  if (indices.join() !== Array.from({ length: wanted }, (_, index) => index).join())
+    found.push(
+      toBreach(
+        '/components/schemas/ChatCompletionRequest/properties/n',
+        `the indices of ${wanted} choices are ${indices.join()}`,
+        '/choices',
+      ),
+    )
+  if (typeof created === 'number' && created > MOST_SECONDS)
+    found.push(toBreach(IDS, `created is no time in seconds: ${created}`, '/created'))
+  return found
+}
+
+/** In the year 5138; in milliseconds it was in 1973. */
+const MOST_SECONDS = 1e11
+
+const matchers = new WeakMap<Operation, ReturnType<typeof createMatcher>>()
+
+/** The path parameters as the caller meant them. */
+function pathOf(operation: Operation, url: string): Readonly<Record<string, string>> {
+  const match = matchers.get(operation) ?? createMatcher([operation])
+  matchers.set(operation, match)
+  return match(operation.method, new URL(url).pathname)?.path ?? {}
+}

@@ -89,8 +89,8 @@ export const contractDocument: Node = readDocument(documentPath)
 
 export const operations: readonly Operation[] = toOperations(contractDocument)
 
-/** What the service sends to webhooks: an operation too, with its name for a path. */
 const [delivery] = toOperations({ ...contractDocument, paths: contractDocument.webhooks }) as [Operation]
+/** What the service sends to webhooks: an operation too, with its name for a path. */
 export const deliveryOperation: Operation = { ...delivery, pointer: delivery.pointer.replace('/paths/', '/webhooks/') }
 
 const byId = new Map(operations.map(operation => [operation.operationId, operation]))

@@ -84,6 +84,12 @@ const faults: Fault[] = [
     ...deliveries(() => []),
   },
   {
+    name: 'hook-twice',
+    rule: 'listWebhookDeliveries: the attempts that were made',
+    breaks: 'Every call comes twice, and the log knows of one.',
+    ...deliveries(call => [call, call]),
+  },
+  {
     name: 'hook-not-retried',
     rule: 'automationDelivery: anything but a 2XX is tried again',
     breaks: 'A call that failed is not sent again.',

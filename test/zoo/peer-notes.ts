@@ -4,7 +4,8 @@ import { SCHEMATHESIS_EXAMPLES, SCHEMATHESIS_PHASES } from './peer-tools.ts'
 export const PEER_NOTES: readonly string[] = [
   'Measured on 2 shared cores.',
   'The tools are run on the operations that the fault is about, at most four; where its rule names none, on four whose known traffic it' +
-    ' changes, else on createModel, getModel, listModels and createChatCompletion. The suite is run as in `npm run zoo`: on these operations first, then whole.',
+    ' changes, else on createModel, getModel, listModels and createChatCompletion. The suite is run as in `npm run zoo`: on these operations first, then whole; what it says of the' +
+    ' correct variants stands in kill-matrix.md, and is not measured again here.',
   'Every tool is given the contract with things that are there as its examples, and a valid key.',
   `schemathesis: --max-examples ${SCHEMATHESIS_EXAMPLES}, phases ${SCHEMATHESIS_PHASES.join(', ')}; longer runs find more. The stream of` +
     ' chat is described to it in the form that it reads. A run of more than 90 seconds is given up.',

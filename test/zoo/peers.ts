@@ -96,8 +96,9 @@ async function huntChunk(chunk: readonly Drawn[]): Promise<PeerRow[]> {
     found.push({ zoo, member, outcomes })
   }
   const all = await ours
-  return found.map((row, place) => {
-    const outcomes = { ...row.outcomes, [OURS]: toOutcome(all[place]!) }
+  return found.map(row => {
+    const place = broken.findIndex(({ zoo, member }) => zoo === row.zoo && member.name === row.member.name)
+    const outcomes = place < 0 ? row.outcomes : { ...row.outcomes, [OURS]: toOutcome(all[place]!) }
     process.stdout.write(`${row.zoo} ${row.member.name}: ${JSON.stringify(outcomes)}\n`)
     return { ...row, outcomes }
   })

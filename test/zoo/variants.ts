@@ -115,11 +115,4 @@ export const faults: readonly Member[] = [
           }
         : reply,
   },
-  {
-    name: 'hooks-twice',
-    rule: 'automationDelivery: an event is delivered at least once',
-    breaks: 'Every webhook call comes twice.',
-    operations: ['createWebhook'],
-    onDelivery: call => [call, call],
-  },
 ]

@@ -11,7 +11,8 @@ import { type InProcess, startInProcess } from '../contract/in-process.ts'
 const CLI = join(import.meta.dirname, '../../src/cli.ts')
 const MADE = ['createModel', 'createScorer', 'createArtifactVersion', 'createChatCompletion', 'createRlTrainingJob']
 /** What may stay whatever is done, as the report of a run names it. */
-const TRACES = findTraces(Object.fromEntries(MADE.map(id => [id, { 200: 1 }])))
+// Usage too: a chat that was cut off counts.
+const TRACES = [...findTraces(Object.fromEntries(MADE.map(id => [id, { 200: 1 }]))), 'usage']
 
 let service: InProcess
 let state: string

@@ -1,6 +1,7 @@
 /** dredd, which sends one request for each response that a document declares, as a process. */
-import { execFile } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify, stripVTControlCharacters } from 'node:util'
@@ -11,6 +12,8 @@ const HOW_TO_INSTALL = `npm install --ignore-scripts dredd@14.1.0 (in a folder o
 /** The newest version of OpenAPI that it reads. */
 export const DREDD_OPENAPI = '3.1.0'
 const LIMIT_MS = 120_000
+/** Characters of what it said last. */
+const SHOWN = 200
 
 /** The program and its version. Throws, with how to install it, where there is none. */
 export async function findDredd(): Promise<{ program: string; version: string }> {
@@ -36,7 +39,7 @@ export async function runDredd(program: string, url: string, apiKey: string, doc
 }
 
 function toFindings(output: string): string[] {
-  if (!/^complete: /m.test(output)) throw new Error(`dredd came to no end:\n${output}`)
+  if (!/^complete: /m.test(output)) throw new Error(`dredd came to no end: ${output.slice(-SHOWN)}`)
   const blocks = (output.split('Displaying failed tests')[1] ?? '').split(/^(?=fail: [A-Z]+ \(\d+\) )/m)
   return blocks.flatMap(block => {
     const { 1: method, 2: path } = /^fail: ([A-Z]+) \(\d+\) (\S+) duration/.exec(block) ?? []
@@ -63,9 +66,14 @@ function withReadableParts(document: unknown): unknown {
   })
 }
 
-/** What it said, whether or not it found something. */
+/** What it said, whether or not it found something. Through a file, for it ends before a pipe has taken everything. */
 async function run(program: string, words: readonly string[], cwd: string): Promise<string> {
-  const options = { cwd, timeout: LIMIT_MS, maxBuffer: Number.POSITIVE_INFINITY }
-  const { stdout, stderr } = await promisify(execFile)(program, words, options).catch(error => error)
-  return stripVTControlCharacters(`${stdout}\n${stderr}`)
+  const file = await open(join(cwd, 'output'), 'w+')
+  try {
+    const child = spawn(program, words, { cwd, timeout: LIMIT_MS, stdio: ['ignore', file.fd, 'ignore'] })
+    await once(child, 'exit')
+  } finally {
+    await file.close()
+  }
+  return stripVTControlCharacters(await readFile(join(cwd, 'output'), 'utf8'))
 }

@@ -71,13 +71,14 @@ export async function openPeerHunt(): Promise<PeerHunt> {
     async hunt(member) {
       const ids = await toIds(stand, member)
       const outcomes: Record<string, PeerOutcome> = {}
-      for (const tool of tools) {
+      const hunts = tools.map(async tool => {
         outcomes[tool.name] = await huntWith(tool, member, ids).catch(error => ({ trouble: (error as Error).message }))
-        // A tool may have deleted what everything else needs, such as the key.
-        if (!(await isUsable(stand))) {
-          await stand.service.close()
-          stand = await openStand()
-        }
+      })
+      await Promise.all(hunts)
+      // A tool may have deleted what everything else needs, such as the key.
+      if (!(await isUsable(stand))) {
+        await stand.service.close()
+        stand = await openStand()
       }
       return outcomes
     },

@@ -14,7 +14,7 @@ export const PEER_NOTES: readonly string[] = [
   'dredd: the successes alone, for it sends the same request for every status; the other statuses would need hooks written by hand.',
   'dredd and respect are not told the parts of multipart forms. None of the tools receives webhooks: faults of deliveries alone are not' +
     ' run, and count as missed.',
-  '?: the tool came to no end, or gave no report; counted as missed.',
+  '?: the tool came to no end, or gave no report; –: not run. Both are counted as missed.',
   'What a tool reports is told apart by its kind and operation: a second fault of a kind that it reports of the healthy service too is missed.',
   "The suite's authors know the first zoo. The held-out zoo was written by someone who had not read the suite; its later state may have been" +
     ' improved with it in mind.',

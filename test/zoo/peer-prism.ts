@@ -29,6 +29,8 @@ export async function startPrismProxy(upstream: string, folder: string): Promise
   const script = installedFile('@stoplight/prism-cli/dist/index.js')
   const words = [script, 'proxy', file, upstream, '--host', '127.0.0.1', '--port', '0', '--errors', 'false']
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const kill = () => child.kill()
+  process.once('exit', kill)
   const url = await readAddress(child)
   return {
     async judge(requests) {
@@ -37,6 +39,7 @@ export async function startPrismProxy(upstream: string, folder: string): Promise
       return findings
     },
     async close() {
+      process.off('exit', kill)
       child.kill()
       await once(child, 'exit')
     },

@@ -29,7 +29,10 @@ const TITLES: Partial<Record<ZooName, string>> = {
 
 export function toPeerTable({ tools, rows, zoos, notes }: PeerTable): string {
   const names = tools.map(({ name }) => name)
-  const count = (of: readonly PeerRow[], name: string) => of.filter(({ outcomes }) => outcomes[name] === 'found').length
+  const count = (of: readonly PeerRow[], name: string) =>
+    of.every(({ outcomes }) => outcomes[name] === undefined)
+      ? '–'
+      : of.filter(({ outcomes }) => outcomes[name] === 'found').length
   const others = names.slice(0, -1)
   const toTotal = (title: string, of: readonly PeerRow[]) => {
     const together = of.filter(({ outcomes }) => others.some(name => outcomes[name] === 'found')).length
@@ -71,7 +74,8 @@ export function toPeerTable({ tools, rows, zoos, notes }: PeerTable): string {
 function toRow({ member, outcomes }: PeerRow, names: readonly string[]): string {
   const cells = names.map(name => {
     const outcome = outcomes[name]
-    return outcome === 'found' ? 'X' : typeof outcome === 'object' ? '?' : ''
+    if (outcome === undefined) return '–'
+    return outcome === 'found' ? 'X' : outcome === 'missed' ? '' : '?'
   })
   return `| ${member.name} | ${member.breaks.replaceAll('|', '\\|')} | ${cells.join(' | ')} |`
 }

@@ -2,28 +2,27 @@
  * `npm run zoo:peers`: runs other tools on faults of the zoos, and the suite on the same ones, and writes which found what to peers.md.
  *
  *   --zoo NAME      first, held-out or variants; may be repeated. Default: all three
- *   --sample N      faults drawn from each zoo (60), by a seed
+ *   --sample N      faults drawn from each zoo (60), at random by a seed
  *   --only NAME     only the faults of these names; may be repeated. The table is printed and not written
- *   --minutes N     begin no more faults after so long (25); the table tells how far it got
+ *   --minutes N     stop after so long (25); the table tells how far it got
  *
  * TRAINYARD_SCHEMATHESIS and TRAINYARD_DREDD name the programs that no package of this repository brings.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { packageRoot } from '../../src/generate/package-paths.ts'
 import { isInReach, openPeerHunt } from './peer-hunt.ts'
 import { PEER_NOTES } from './peer-notes.ts'
 import { type PeerOutcome, type PeerRow, toPeerTable } from './peer-table.ts'
-import { createRandom, pickEvenly } from './seeded-random.ts'
+import { createRandom } from './seeded-random.ts'
 import { huntAll, type Outcome } from './worker-pool.ts'
 import { loadZoo, type Member, type ZooName } from './zoos.ts'
 
 const TABLE = join(import.meta.dirname, 'peers.md')
 const OURS = 'trainyard contract'
 const SEED = 5
-/** Faults that one process of the suite hunts, side by side with the other tools. */
-const CHUNK = 6
 const MS_PER_MINUTE = 60_000
 
 interface Drawn {
@@ -41,28 +40,58 @@ const { values } = parseArgs({
 })
 
 const start = performance.now()
-const isOver = () => performance.now() - start > Number(values.minutes) * MS_PER_MINUTE
+const deadline = Number(values.minutes) * MS_PER_MINUTE
+const isOver = () => performance.now() - start > deadline
+const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string }
 const { zoos, drawn } = await draw()
+const { ours, ended } = startSuite(drawn.filter(({ zoo }) => zoo !== 'variants'))
 const peers = await openPeerHunt()
 const rows: PeerRow[] = []
-try {
-  for (let first = 0; first < drawn.length && !isOver(); first += CHUNK)
-    rows.push(...(await huntChunk(drawn.slice(first, first + CHUNK))))
-} finally {
-  await peers.close()
+for (const { zoo, member } of drawn) {
+  if (isOver()) break
+  const outcomes = isInReach(member) ? await peers.hunt(member) : {}
+  rows.push({ zoo, member, outcomes })
+  process.stdout.write(`${zoo} ${member.name}: ${JSON.stringify(outcomes)}\n`)
+  write()
 }
-const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string }
-const minutes = Math.round((performance.now() - start) / MS_PER_MINUTE)
-const table = toPeerTable({
-  tools: [...peers.tools, { name: OURS, version }],
-  rows,
-  zoos,
-  notes: [...peers.missing, ...PEER_NOTES, `The whole took ${minutes} minutes.`],
-})
-if (values.only.length > 0) process.stdout.write(`${table}\n`)
-else writeFileSync(TABLE, table)
-// What a tool left open must not keep the process.
+await Promise.race([ended, sleep(Math.max(0, deadline - (performance.now() - start)))])
+write()
+await peers.close()
+if (values.only.length > 0) process.stdout.write(toText())
+// What a tool left open, or a hunt that goes on, must not keep the process.
 process.exit()
+
+/** Again and again, so that a run that is cut short leaves what it saw. */
+function write(): void {
+  if (values.only.length === 0) writeFileSync(TABLE, toText())
+}
+
+/** Of what both the suite and the other tools have been tried on. */
+function toText(): string {
+  const complete = rows.flatMap(row => {
+    if (row.zoo === 'variants') return [row]
+    const outcome = ours.get(row.member.name)
+    return outcome ? [{ ...row, outcomes: { ...row.outcomes, [OURS]: outcome } }] : []
+  })
+  const minutes = Math.round((performance.now() - start) / MS_PER_MINUTE)
+  return toPeerTable({
+    tools: [...peers.tools, { name: OURS, version }],
+    rows: complete,
+    zoos,
+    notes: [...peers.missing, ...PEER_NOTES, `The whole took ${minutes} minutes.`],
+  })
+}
+
+/** The suite on the same faults, in a process beside. Names of faults are not the same in two zoos. */
+function startSuite(broken: readonly Drawn[]) {
+  const requests = broken.map(({ zoo, member }) => ({ zoo, member: member.name, stopsAtKill: true, isWhole: false }))
+  const ours = new Map<string, PeerOutcome>()
+  const ended = huntAll(requests, 1, ({ member }, outcome) => {
+    ours.set(member!, toOutcome(outcome))
+    process.stdout.write(`${OURS}, ${member}: ${JSON.stringify(ours.get(member!))}\n`)
+  })
+  return { ours, ended }
+}
 
 /** From all zoos in turns, so that a run that is cut short has seen something of each. */
 async function draw() {
@@ -70,38 +99,15 @@ async function draw() {
     (values.zoo as ZooName[]).map(async zoo => {
       const members = await loadZoo(zoo)
       const wanted = members.filter(({ name }) => values.only.length === 0 || values.only.includes(name))
-      const groupOf = ({ of, operations }: Member) => (of ?? operations ?? []).join(' ')
-      const picked = pickEvenly(wanted, Number(values.sample), createRandom(SEED), groupOf)
       const random = createRandom(SEED)
-      const shuffled = picked.map(member => ({ member, key: random() })).toSorted((one, other) => one.key - other.key)
-      return { zoo, members: members.length, drawn: shuffled.map(({ member }): Drawn => ({ zoo, member })) }
+      const shuffled = wanted.map(member => ({ member, key: random() })).toSorted((one, other) => one.key - other.key)
+      const picked = shuffled.slice(0, Number(values.sample))
+      return { zoo, members: members.length, drawn: picked.map(({ member }): Drawn => ({ zoo, member })) }
     }),
   )
   const longest = Math.max(...lists.map(list => list.drawn.length))
   const turns = Array.from({ length: longest }, (_, turn) => lists.flatMap(list => list.drawn[turn] ?? []))
   return { zoos: lists.map(list => ({ ...list, drawn: list.drawn.length })), drawn: turns.flat() }
-}
-
-async function huntChunk(chunk: readonly Drawn[]): Promise<PeerRow[]> {
-  const requests = chunk.map(({ zoo, member }) => ({
-    zoo,
-    member: member.name,
-    stopsAtKill: true,
-    isWhole: zoo === 'variants',
-  }))
-  const ours = huntAll(requests, 1, () => {})
-  const found: PeerRow[] = []
-  for (const { zoo, member } of chunk) {
-    const outcomes: Record<string, PeerOutcome> = isInReach(member) ? await peers.hunt(member) : {}
-    found.push({ zoo, member, outcomes })
-  }
-  const all = await ours
-  return found.map(row => {
-    const place = broken.findIndex(({ zoo, member }) => zoo === row.zoo && member.name === row.member.name)
-    const outcomes = place < 0 ? row.outcomes : { ...row.outcomes, [OURS]: toOutcome(all[place]!) }
-    process.stdout.write(`${row.zoo} ${row.member.name}: ${JSON.stringify(outcomes)}\n`)
-    return { ...row, outcomes }
-  })
 }
 
 function toOutcome(outcome: Outcome): PeerOutcome {

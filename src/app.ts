@@ -14,7 +14,7 @@ import { busy, invalid, notFound, toApiError, unavailable } from './errors.ts'
 import { formParts, registerFormParser } from './form.ts'
 import { handlers as ownHandlers } from './handlers/index.ts'
 import { registerPages } from './pages.ts'
-import { refuseUnknownRoute } from './routes.ts'
+import { unknownRoute } from './routes.ts'
 import { sendReply } from './send-reply.ts'
 import { type Operation, operations } from './spec/document.ts'
 import type { Handler, Handlers, OperationId } from './spec/handler.ts'
@@ -73,8 +73,14 @@ export async function createApp(service: Service, handlers: Handlers = ownHandle
   fastify.addHook('onRequest', (_request, _reply, done) => {
     done(draining ? unavailable('The service is shutting down') : undefined)
   })
-  fastify.setErrorHandler(sendError)
-  fastify.setNotFoundHandler(request => refuseUnknownRoute(request.method, request.url, settings.basePath))
+  fastify.setErrorHandler((error, request, reply) => {
+    // Fastify judges the content type of methods that take a body before it looks whether the route is there.
+    const isLost = (error as { code?: string }).code === 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE'
+    return sendError(isLost ? unknownRoute(request.method, request.url, settings.basePath) : error, request, reply)
+  })
+  fastify.setNotFoundHandler(request => {
+    throw unknownRoute(request.method, request.url, settings.basePath)
+  })
   await fastify.register(
     async scope => {
       const limiter = new ConcurrencyLimit(settings.maxConcurrentRequests)

@@ -47,6 +47,7 @@ describe.each(['', '/some/prefix'])('under the base path "%s"', basePath => {
     ['GET', '/v1/preview/artifacts/a/b/c/versions/v0/aliases/x', 'DELETE, PUT'],
     ['POST', '/docs', 'GET, HEAD'],
     ['DELETE', '/', 'GET, HEAD'],
+    ['QUERY', '/v1/health', 'GET, HEAD'],
   ])('%s %s is a 405 that allows %s', async (method, path, allow) => {
     const reply = await server.call(path, { method })
     expect(reply.status).toBe(405)

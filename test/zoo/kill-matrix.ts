@@ -59,8 +59,7 @@ function split(id: string): [topic: string, rule: string] {
 }
 
 function failuresOf(outcome: Outcome | undefined): string[] {
-  if (typeof outcome === 'string') return ['the run itself']
-  return outcome?.failed ?? []
+  return typeof outcome === 'object' ? outcome.failed : []
 }
 
 function alarmsOf(outcome: Outcome | undefined): string[] {
@@ -80,13 +79,16 @@ function toSurvivors({ zoo, members, outcomes }: HuntedZoo): string[] {
   const survivors = members.filter(({ name }) => failuresOf(outcomes[name]).length === 0)
   if (survivors.length === 0) return []
   const rows = survivors.map(member => {
-    const outcome = outcomes[member.name]
-    const changes = typeof outcome === 'object' ? outcome.changes : 0
-    const warned = typeof outcome === 'object' && outcome.warned.length > 0 ? `warned by ${outcome.warned[0]}` : ''
-    const remark = changes === 0 ? 'the suite never gets there' : warned
+    const remark = toRemark(outcomes[member.name])
     return `| ${member.name} | ${cell(member.breaks)} | ${cell(member.rule)} | ${remark} |`
   })
   return [`## ${TITLES[zoo]}: not found`, '', '| fault | what it breaks | rule | |', '|---|---|---|---|', ...rows, '']
+}
+
+function toRemark(outcome: Outcome | undefined): string {
+  if (typeof outcome !== 'object') return `the run came to nothing: ${cell(outcome ?? '')}`
+  if (outcome.changes + outcome.touches === 0) return 'the suite never gets there'
+  return outcome.warned.length > 0 ? `${outcome.warned[0]} warns` : ''
 }
 
 /** Over the zoos together: a check that finds nothing anywhere is not worth its requests. */

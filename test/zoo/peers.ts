@@ -5,10 +5,11 @@
  *   --sample N      faults drawn from each zoo (60), at random by a seed
  *   --only NAME     only the faults of these names; may be repeated. The table is printed and not written
  *   --minutes N     stop after so long (25); the table tells how far it got
+ *   --seen FILE     keep in this file what was seen, and do not try again what it holds: a long run in several parts
  *
  * TRAINYARD_SCHEMATHESIS and TRAINYARD_DREDD name the programs that no package of this repository brings.
  */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -36,6 +37,7 @@ const { values } = parseArgs({
     sample: { type: 'string', default: '60' },
     only: { type: 'string', multiple: true, default: [] },
     minutes: { type: 'string', default: '25' },
+    seen: { type: 'string' },
   },
 })
 
@@ -44,14 +46,17 @@ const deadline = Number(values.minutes) * MS_PER_MINUTE
 const isOver = () => performance.now() - start > deadline
 const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string }
 const { zoos, drawn } = await draw()
+const seen = readSeen()
 const { ours, ended } = startSuite(drawn.filter(({ zoo }) => zoo !== 'variants'))
 const peers = await openPeerHunt()
 const rows: PeerRow[] = []
 for (const { zoo, member } of drawn) {
   if (isOver()) break
-  const outcomes = isInReach(member) ? await peers.hunt(member) : {}
+  const before = seen.get(member.name)
+  const isKnown = before && peers.tools.every(({ name }) => !isInReach(member) || isSettled(before[name]))
+  const outcomes = isKnown ? before : isInReach(member) ? await peers.hunt(member) : {}
   rows.push({ zoo, member, outcomes })
-  process.stdout.write(`${zoo} ${member.name}: ${JSON.stringify(outcomes)}\n`)
+  if (!isKnown) process.stdout.write(`${zoo} ${member.name}: ${JSON.stringify(outcomes)}\n`)
   write()
 }
 await Promise.race([ended, sleep(Math.max(0, deadline - (performance.now() - start)))])
@@ -64,6 +69,22 @@ process.exit()
 /** Again and again, so that a run that is cut short leaves what it saw. */
 function write(): void {
   if (values.only.length === 0) writeFileSync(TABLE, toText())
+  if (!values.seen) return
+  const now = new Map(seen)
+  for (const { member, outcomes } of rows) now.set(member.name, outcomes)
+  for (const [name, outcome] of ours) now.set(name, { ...now.get(name), [OURS]: outcome })
+  writeFileSync(values.seen, `${JSON.stringify(Object.fromEntries(now), null, 1)}\n`)
+}
+
+/** Outcomes by the name of the tool, by the name of the member. */
+function readSeen(): Map<string, PeerRow['outcomes']> {
+  if (!values.seen || !existsSync(values.seen)) return new Map()
+  return new Map(Object.entries(JSON.parse(readFileSync(values.seen, 'utf8')) as Record<string, PeerRow['outcomes']>))
+}
+
+/** What came to nothing is tried again. */
+function isSettled(outcome: PeerOutcome | undefined): outcome is 'found' | 'missed' {
+  return outcome === 'found' || outcome === 'missed'
 }
 
 /** Of what both the suite and the other tools have been tried on. */
@@ -84,8 +105,14 @@ function toText(): string {
 
 /** The suite on the same faults, in a process beside. Names of faults are not the same in two zoos. */
 function startSuite(broken: readonly Drawn[]) {
-  const requests = broken.map(({ zoo, member }) => ({ zoo, member: member.name, stopsAtKill: true, isWhole: false }))
   const ours = new Map<string, PeerOutcome>()
+  for (const { member } of broken) {
+    const before = seen.get(member.name)?.[OURS]
+    if (isSettled(before)) ours.set(member.name, before)
+  }
+  const requests = broken
+    .filter(({ member }) => !ours.has(member.name))
+    .map(({ zoo, member }) => ({ zoo, member: member.name, stopsAtKill: true, isWhole: false }))
   const ended = huntAll(requests, 1, ({ member }, outcome) => {
     ours.set(member!, toOutcome(outcome))
     process.stdout.write(`${OURS}, ${member}: ${JSON.stringify(ours.get(member!))}\n`)

@@ -18,7 +18,7 @@ import { parseArgs } from 'node:util'
 import { toKillMatrix } from './kill-matrix.ts'
 import { huntAll, type Outcome } from './worker-pool.ts'
 import type { HuntReply, HuntRequest } from './zoo-worker.ts'
-import { hasZoo, loadZoo, type Member, ZOOS, type ZooName } from './zoos.ts'
+import { hasZoo, loadZoo, ZOOS, type ZooName } from './zoos.ts'
 
 /** What one run of a zoo saw, by member; '' is the healthy deployment. */
 export interface ZooResult {
@@ -94,8 +94,9 @@ function isClean(outcome: Outcome): outcome is HuntReply {
   return typeof outcome !== 'string' && outcome.failed.length === 0
 }
 
-export function isKilled(outcome: Outcome): boolean {
-  return typeof outcome === 'string' || outcome.failed.length > 0
+/** A run that came to nothing says nothing about the suite. */
+function isKilled(outcome: Outcome): boolean {
+  return typeof outcome !== 'string' && outcome.failed.length > 0
 }
 
 function toLine(outcome: Outcome): string {
@@ -105,5 +106,3 @@ function toLine(outcome: Outcome): string {
   const found = failed.length > 0 ? `${failed.length} failed, first ${failed[0]}: ${message}` : 'nothing failed'
   return `${found}${warnings} (${changes} changes, ${milliseconds} ms${isWhole ? ', whole' : ''})`
 }
-
-export type { Member }

@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import type { HuntReply, HuntRequest } from './zoo-worker.ts'
 
 /** Longer than any run takes that comes to an end, in milliseconds. */
-const HUNT_LIMIT_MS = 180_000
+const HUNT_LIMIT_MS = 600_000
+/** What the suite opens within the service stays open, so a process is not kept for ever. */
+const HUNTS_OF_A_WORKER = 25
 
 /** What became of one request; a text where the run itself came to nothing. */
 export type Outcome = HuntReply | string
@@ -20,6 +22,7 @@ export async function huntAll(
 
   async function work(): Promise<void> {
     let worker: ChildProcess | null = null
+    let hunts = 0
     while (next < requests.length) {
       const place = next++
       worker ??= fork(join(import.meta.dirname, 'zoo-worker.ts'), { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
@@ -29,6 +32,9 @@ export async function huntAll(
       // What did not end goes on in its process, and would be in the way of the next one.
       if (typeof outcome === 'string' || outcome.isStuck) {
         worker.kill('SIGKILL')
+        worker = null
+      } else if (++hunts % HUNTS_OF_A_WORKER === 0) {
+        worker.disconnect()
         worker = null
       }
     }

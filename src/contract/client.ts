@@ -12,6 +12,7 @@ import { findBreaches } from './laws.ts'
 import { createLeakFinder } from './leaks.ts'
 import { patiently } from './patience.ts'
 import { noteCredentials, noteSecretsOf } from './redact.ts'
+import { createRequestIdJudge } from './request-ids.ts'
 import { countingFetch, isCheckRunning, recordExchange, skipRunning } from './running-check.ts'
 import { isRefusal, isSuccess } from './severity.ts'
 import type { Target } from './target.ts'
@@ -84,11 +85,15 @@ export function createContractClient(target: Target, coverage: Coverage, baseFet
   noteCredentials(target)
   const exchanges: Exchange[] = []
   const findLeaks = createLeakFinder(target)
+  const judgeRequestId = createRequestIdJudge()
   let calls = 0
   const conformingFetch = createConformingFetch(baseFetch, {
     onExchange: exchange => {
       // The replies of a mock are examples.
-      const found = [...findLeaks(exchange), ...(target.isMock ? [] : findBreaches(exchange))]
+      const found = [
+        ...findLeaks(exchange),
+        ...(target.isMock ? [] : [...judgeRequestId(exchange), ...findBreaches(exchange)]),
+      ]
       const judged = found.length > 0 ? { ...exchange, violations: [...exchange.violations, ...found] } : exchange
       noteSecretsOf(judged)
       coverage.record(judged)
@@ -100,7 +105,8 @@ export function createContractClient(target: Target, coverage: Coverage, baseFet
   /** Fetches any URL below the service's address, such as one that no operation has. */
   async function request(url: string, { impatient = false, ...init }: RequestOptions = {}): Promise<Answer> {
     const before = exchanges.length
-    const send = () => conformingFetch(url, { signal: AbortSignal.timeout(REPLY_TIMEOUT_MS), ...init })
+    const send = () =>
+      conformingFetch(url, { signal: AbortSignal.timeout(REPLY_TIMEOUT_MS), redirect: 'manual', ...init })
     const response = await (impatient ? send() : patiently(send)).catch(error => {
       const isTimeout = (error as Error).name === 'TimeoutError'
       throw isTimeout ? new Error(`${init.method ?? 'GET'} ${url} gave no answer in ${REPLY_TIMEOUT_MS} ms`) : error
@@ -147,7 +153,8 @@ export function createContractClient(target: Target, coverage: Coverage, baseFet
   /** The reply as it comes, for streams. Judged once it is read to its end. */
   async function open(id: OperationId, options: CallOptions = {}): Promise<Response> {
     const { url, init } = toRequest(judgeable(id), options, target)
-    return options.impatient ? conformingFetch(url, init) : patiently(() => conformingFetch(url, init))
+    const send = () => conformingFetch(url, { redirect: 'manual', ...init })
+    return options.impatient ? send() : patiently(send)
   }
 
   return { request, call, ok, refused, open }

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { Exchange } from '../../src/contract/conforming-fetch.ts'
 import { findBreaches } from '../../src/contract/laws.ts'
 import { createLeakFinder } from '../../src/contract/leaks.ts'
+import { createRequestIdJudge } from '../../src/contract/request-ids.ts'
 import { NOTHING_GIVEN, type Target } from '../../src/contract/target.ts'
 import { operationById } from '../../src/spec/document.ts'
 
@@ -31,7 +32,8 @@ function toExchange({ id = 'getModel', path = `/v1/preview/models/${ID}`, ...mor
   }
 }
 
-const messages = (one: Case) => findBreaches(toExchange(one)).map(({ message }) => message)
+const messages = (one: Case) =>
+  [...findBreaches(toExchange(one)), ...createRequestIdJudge()(toExchange(one))].map(({ message }) => message)
 const page = (data: object[], more: object = {}) => {
   const ids = data as { id: string }[]
   return { object: 'list', data, first_id: ids[0]?.id ?? '', last_id: ids.at(-1)?.id ?? '', has_more: false, ...more }
@@ -148,4 +150,12 @@ test('finds secrets that were sent, and keys that were shown before', () => {
   expect(find(toExchange(create))).toEqual([])
   expect(find(toExchange({ body: { key } }))).toMatchObject([{ rule: 'leak' }])
   expect(find(toExchange({ body: {}, told: { 'x-a': target.apiKey } }))).toMatchObject([{ rule: 'leak' }])
+})
+
+test('a request id that an earlier reply had is no new one, but for the request that asks for it', () => {
+  const judge = createRequestIdJudge()
+  const reply = (told: string, headers: Record<string, string> = {}) =>
+    judge(toExchange({ headers, told: { 'x-request-id': told }, body: {} })).map(({ message }) => message)
+  expect([reply('a'), reply('b'), reply('a', { 'x-request-id': 'a' })]).toEqual([[], [], []])
+  expect(reply('a')).toEqual(['the x-request-id a was given to an earlier request'])
 })

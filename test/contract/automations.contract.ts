@@ -80,7 +80,10 @@ section('Automations, which a mock does not keep', { needs: ['memory'] }, () => 
   })
 
   check('updateAutomation/changes-what-is-sent-and-nothing-else', async () => {
-    const automation = await create()
+    const automation = await create({ description: 'old' })
+    const renamed = await client.ok('updateAutomation', { ...of(automation.id), body: { name: `${runId}-renamed` } })
+    expect(renamed).toEqual({ ...automation, name: `${runId}-renamed`, updated_at: renamed.updated_at })
+    await client.ok('updateAutomation', { ...of(automation.id), body: { name: automation.name } })
     const changed = await client.ok('updateAutomation', { ...of(automation.id), body: { description: 'new' } })
     expect(changed).toEqual({ ...automation, description: 'new', updated_at: changed.updated_at })
     const event = { type: 'ADD_ARTIFACT_ALIAS', alias_regex: 'best' }

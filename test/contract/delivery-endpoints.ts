@@ -34,7 +34,7 @@ export async function putSecrets(): Promise<Secrets> {
   }
   return {
     token: await put('delivery_token', `token-${random()}`),
-    signing: await put('delivery_key', `key "${random()}" ünï`),
+    signing: await put('delivery_key', ` key "${random()}" ünï\n`),
     encoded: await put('delivery_encoded', `whsec_${randomBytes(24).toString('base64')}`),
   }
 }

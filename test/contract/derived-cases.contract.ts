@@ -30,6 +30,10 @@ const SOURCES: Partial<Record<Rule, string>> = {
   huge: '/info/description#Errors',
 }
 
+const DETAIL = '/components/schemas/ValidationErrorBody/properties/detail/description'
+/** Requests with two faults, of one operation. */
+const MOST_PAIRS = 4
+
 /** Of an answer that is any but a fault of the service. */
 const FIRST_FAULT = 500
 
@@ -85,6 +89,28 @@ async function judgeAll(id: OperationId, rule: Rule): Promise<void> {
   if (warning !== null) throw new WarnError(warning)
 }
 
+/** Bodies with two parts of a wrong type each, and where they stand. */
+function pairsOfFaults(operation: Operation): { body: object; places: string[] }[] {
+  const ofBody = casesOf(operation).filter(
+    ({ rule, loc }) => rule === 'type' && loc?.[0] === 'body' && loc.length === 2,
+  )
+  const faults = [...new Map(ofBody.map(fault => [fault.loc![1]!, fault.options.body as Record<string, unknown>]))]
+  return faults.slice(1).map(([name, body], index) => {
+    const [other, otherBody] = faults[index]!
+    return { body: { ...otherBody, [name]: body[name] }, places: [other, name] }
+  })
+}
+
+async function judgePairs(operation: Operation): Promise<void> {
+  const id = operation.operationId as OperationId
+  for (const { body, places } of pairsOfFaults(operation).slice(0, MOST_PAIRS)) {
+    const { detail } = await client.refused(id, 422, { ...goodRequest(id), body })
+    const found = Array.isArray(detail) ? detail.map(({ loc }) => loc[1]) : []
+    const untold = places.filter(place => !found.includes(place))
+    if (untold.length > 0) throw new Error(`Of ${places.join(' and ')}, both wrong, the 422 does not tell ${untold}`)
+  }
+}
+
 section('Derived cases', { shares: 'good requests' }, () => {
   for (const operation of operations) {
     const id = operation.operationId as OperationId
@@ -96,5 +122,10 @@ section('Derived cases', { shares: 'good requests' }, () => {
       const requests = cases.length + (EXPECTATIONS[rule] === 'accepted' ? 1 : 0)
       check(`${id}/${CHECKS[rule]}`, { source, requests }, () => judgeAll(id, rule))
     }
+    const pairs = Math.min(MOST_PAIRS, pairsOfFaults(operation).length)
+    if (pairs > 0)
+      check(`${id}/tells-every-broken-rule`, { source: DETAIL, requests: pairs, needs: ['memory'] }, () =>
+        judgePairs(operation),
+      )
   }
 })

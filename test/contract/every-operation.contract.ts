@@ -93,10 +93,10 @@ section('Every operation', { shares: 'good requests' }, () => {
 
       if (operation.requestBody)
         check(`${id}/rejects-other-media-types`, { source: ERRORS }, async () => {
-          const { path } = goodRequest(id)
-          for (const type of ['text/plain', 'application/xml', 'application/json; charset=utf-16']) {
-            await client.refused(id, 415, { path: path ?? {}, raw: '{}', headers: { 'content-type': type } })
-          }
+          const { path, body = {} } = goodRequest(id)
+          for (const type of ['text/plain', 'application/xml', 'application/json; charset=utf-16'])
+            for (const raw of new Set(['{}', JSON.stringify(body)]))
+              await client.refused(id, 415, { path: path ?? {}, raw, headers: { 'content-type': type } })
         })
 
       if (takesJson)

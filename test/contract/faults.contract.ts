@@ -3,6 +3,8 @@ import { expect } from 'vitest'
 import { check, checkEach, section } from '../../src/contract/check.ts'
 import type { ContractClient, OperationId } from '../../src/contract/client.ts'
 import { createContractClient } from '../../src/contract/client.ts'
+import { DONE } from '../../src/contract/conform.ts'
+import { parseSse } from '../../src/contract/sse-events.ts'
 import type { GeneratePart, InferenceEngine } from '../../src/inference/engine.ts'
 import { BusyError } from '../../src/inference/engine.ts'
 import { operations } from '../../src/spec/document.ts'
@@ -120,7 +122,7 @@ section(
       expect(response.status).toBe(200)
       expect(text).toContain('"error"')
       expect(text).not.toContain(SECRET)
-      expect(text.endsWith('data: [DONE]\n\n')).toBe(true)
+      expect(parseSse(text).events.at(-1)?.data).toBe(DONE)
       expect((await client.call('createChatCompletion', { body: { ...body, stream: false } })).status).toBe(500)
     })
 

@@ -3,6 +3,8 @@ import { check, section } from '../../src/contract/check.ts'
 import { walk } from './pages.ts'
 import { client, createModel, foreignTeam, home, project, runId, target, unknownId } from './setup.ts'
 
+const NAME = '/components/schemas/Model/properties/name/description'
+const METRICS = '/components/schemas/LoggedTrajectories/properties/metrics/description'
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 section('Models, which a mock does not keep', { needs: ['memory'] }, () => {
@@ -39,6 +41,15 @@ section('Models, which a mock does not keep', { needs: ['memory'] }, () => {
   check('getModel/gives-what-was-created', async () => {
     expect(await client.ok('getModel', { path: { model_id: home.id } })).toEqual(home)
     expect(await client.ok('getModel', { path: { model_id: home.id.toUpperCase() } })).toEqual(home)
+  })
+
+  check('createModel/tells-names-apart-by-letter-case', { source: NAME }, async () => {
+    const lower = await createModel('letter-case')
+    const upper = await client.ok('createModel', create({ name: `${runId}-LETTER-case`, entity: home.entity }))
+    expect(upper.id).not.toBe(lower.id)
+    expect(upper.name).toBe(`${runId}-LETTER-case`)
+    const existing = create({ name: lower.name, entity: home.entity, return_existing: true })
+    expect(await client.ok('createModel', existing)).toEqual(lower)
   })
 
   check('listModels/holds-each-model-once', async () => {
@@ -78,6 +89,22 @@ section('Models, which a mock does not keep', { needs: ['memory'] }, () => {
     expect(data[0]!.metrics).toMatchObject({ 'val/reward': 0.75, 'val/length': 3 })
   })
 
+  check('logTrajectories/gives-means-over-those-that-have-a-metric', { source: METRICS }, async () => {
+    const { id, run_id } = await createModel('means')
+    const one = (more: object) => ({ messages_and_choices: [{ role: 'user', content: 'hi' }], ...more })
+    const trajectories = [
+      one({ reward: 1, metrics: { length: 4, solved: true } }),
+      one({ reward: 0, metrics: { length: 2 } }),
+      one({ metrics: { solved: false, turns: 7 } }),
+      one({ reward: 3, metrics: {} }),
+    ]
+    const body = { split: 'val', trajectory_groups: [{ trajectories }] }
+    const means = { 'val/reward': 1, 'val/length': 3, 'val/solved': 0.5, 'val/turns': 7, 'val/num_trajectories': 4 }
+    expect((await client.ok('logTrajectories', { path: { model_id: id }, body })).metrics).toMatchObject(means)
+    const { metrics } = await client.ok('getRunMetrics', { path: { run_id: run_id! } })
+    for (const [name, mean] of Object.entries(means)) expect(metrics[name]!.at(-1)!.value, name).toBe(mean)
+  })
+
   check('deleteCheckpoints/tells-what-was-not-there', async () => {
     const model = await createModel('checkpoints')
     const path = { model_id: model.id }
@@ -101,6 +128,9 @@ section('Models, which a mock does not keep', { needs: ['memory'] }, () => {
   check('deleteModel/takes-the-checkpoints-along-and-cannot-be-repeated', async () => {
     const { id, name } = await createModel('deleted')
     const path = { model_id: id }
+    // What was read may be kept by a cache.
+    for (let time = 0; time < 2; time++) await client.ok('getModel', { path })
+    await client.ok('listCheckpoints', { path })
     expect(await client.ok('deleteModel', { path })).toEqual({
       model_id: id,
       deleted_checkpoints: 1,

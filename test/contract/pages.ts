@@ -22,7 +22,7 @@ async function getPage(id: OperationId, options: CallOptions, query: CallOptions
 /** Ids of all items, page by page. */
 export async function walk(id: OperationId, options: CallOptions, query: CallOptions['query']): Promise<string[]> {
   const ids: string[] = []
-  for (let after: string | undefined; ; after = ids.at(-1)) {
+  for (let after = query?.after; ; after = ids.at(-1)) {
     const page = await getPage(id, options, { ...query, after })
     ids.push(...page.data.map(item => item.id))
     if (!page.has_more) return ids

@@ -67,7 +67,8 @@ section('Runs, which a mock does not keep', { needs: ['memory'] }, () => {
   check('getRunMetrics/selects-names', async () => {
     const { id, run_id } = await createModel('names')
     await log(id, 'val', [1])
-    const names = async (query: Record<string, string>) => Object.keys((await readMetrics(run_id!, query)).metrics)
+    const names = async (query: Record<string, string>) =>
+      Object.keys((await readMetrics(run_id!, query)).metrics).toSorted()
     expect(await names({ name: 'val/reward' })).toEqual(['val/reward'])
     expect(await names({ name: 'no such name' })).toEqual([])
     expect(await names({ after_name: 'val/num_trajectories' })).toEqual(['val/reward', 'val/reward_std_dev'])

@@ -42,6 +42,15 @@ section('Scorers, which a mock does not keep', { needs: ['memory'] }, () => {
     expect(await client.ok('getScorer', { path: { ...named('kept'), digest: scorer.digest } })).toEqual(scorer)
   })
 
+  check(
+    'createScorer/is-named-after-its-object-where-no-name-is-given',
+    { source: '/components/schemas/CreateScorerRequest/properties/name/description' },
+    async () => {
+      for (const [number, more] of [{}, { name: null }].entries())
+        expect((await createScorer(`unnamed-${number}`, more)).name).toBe(`${runId}-unnamed-${number}`)
+    },
+  )
+
   check('createScorer/gives-the-same-content-the-same-version', async () => {
     const first = await createScorer('same', { a: 1, b: 2 })
     expect(await createScorer('same', { b: 2, a: 1 })).toEqual(first)

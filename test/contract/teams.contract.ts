@@ -1,10 +1,14 @@
 import { expect } from 'vitest'
 import { check, section } from '../../src/contract/check.ts'
+import { waitUncharged } from '../../src/contract/running-check.ts'
 import { walk } from './pages.ts'
 import { client, foreignTeam, home, notShown, onCleanup, runId, secretName, target, unknownId } from './setup.ts'
 
+const REVOKED = '/components/schemas/DeletedMember/properties/deleted_api_keys/description'
 const RESERVED = ['ACCESS_TOKEN', 'alias', 'tag', 'artifact_metadata', 'artifact_version_string', 'event_type']
 const MOST_CHARACTERS = 4096
+/** After which a clock surely shows another time. */
+const CLOCK_STEP_MS = 25
 
 section('Secrets, which a mock does not keep', { needs: ['memory'] }, () => {
   const named = (name: string) => ({ path: { entity: home.entity, name: secretName(name) } })
@@ -30,9 +34,10 @@ section('Secrets, which a mock does not keep', { needs: ['memory'] }, () => {
 
   check('putSecret/replaces-the-value-and-keeps-the-id', async () => {
     const first = await putSecret('replaced')
+    await waitUncharged(CLOCK_STEP_MS)
     const second = await putSecret('replaced', 'another value')
     expect(second).toMatchObject({ id: first.id, created_at: first.created_at, name: secretName('replaced') })
-    expect(Date.parse(second.updated_at)).toBeGreaterThanOrEqual(Date.parse(first.updated_at))
+    expect(Date.parse(second.updated_at)).toBeGreaterThan(Date.parse(first.updated_at))
   })
 
   check('putSecret/takes-names-that-are-variables', async () => {
@@ -192,6 +197,22 @@ section('Members, which a mock does not keep', { needs: ['memory'] }, () => {
     expect(await client.ok('deleteMember', at('bob'))).toEqual(gone)
     await client.refused('deleteMember', 404, at('bob'))
     expect(await putMember('bob')).toMatchObject({ project_admin: [] })
+  })
+
+  check('deleteMember/revokes-the-keys-of-the-team', { needs: ['second-key'], source: REVOKED }, async () => {
+    const as = { bearer: target.secondApiKey! }
+    const { user } = await client.ok('createApiKey', { body: { name: `${runId}-own` }, as })
+    const path = { entity: home.entity, user }
+    onCleanup(() => client.call('deleteMember', { path }))
+    await client.ok('putMember', { path, body: { role: 'member' } })
+    const bind = (number: number) =>
+      client.ok('createApiKey', { body: { name: `${runId}-bound-${number}`, team: home.entity }, as })
+    const keys = [await bind(1), await bind(2)]
+    const models = (key: string) => client.call('listModels', { as: { bearer: key }, query: { limit: 1 } })
+    for (const { key } of keys) expect((await models(key)).status).toBe(200)
+    expect(await client.ok('deleteMember', { path })).toMatchObject({ user, deleted_api_keys: keys.length })
+    for (const { key } of keys) expect((await models(key)).status).toBe(401)
+    expect((await models(target.secondApiKey!)).status, 'a key of another team stays').toBe(200)
   })
 
   check('putMember/cannot-demote-the-last-admin', async () => {

@@ -1,13 +1,44 @@
+import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'vitest'
-import { check, section } from '../../src/contract/check.ts'
+import { check, SkipError, section } from '../../src/contract/check.ts'
 import { checkPages } from './pages.ts'
 import { client, createArtifact, createModel, home, runId, target, unknownId, uriOf } from './setup.ts'
 import { checkpointSteps, conversations, followJob, rollOut, toJsonLines, waitForJob } from './training-data.ts'
+
+const TAU = '/components/schemas/RlExperimentalConfig/properties/kimi_k2_tau/description'
+const REPEATS = '/info/description#Safe repeats'
+const STATUS = '/components/parameters/StatusFilter/description'
+const STATUSES = ['QUEUED', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED']
+/** Readings of lists whose jobs go on meanwhile. */
+const STATUS_ATTEMPTS = 10
 
 const job = (id: string) => ({ path: { training_job_id: id } })
 
 section('Training jobs one by one, which a mock does not run', { needs: ['memory'] }, () => {
   const LIMIT = 2 * target.jobTimeoutMs
+
+  /** Asks again for each status while jobs move on: what is listed under a status is in no other, and each job under one. */
+  async function expectStatusLists(model_id: string): Promise<void> {
+    const read = async (query: Record<string, string>) =>
+      (await client.ok('listTrainingJobs', { query: { model_id, ...query } })).data
+    for (let attempt = 0; attempt < STATUS_ATTEMPTS; attempt++) {
+      const before = await read({})
+      const lists = new Map<string, string[]>()
+      for (const status of STATUSES)
+        lists.set(
+          status,
+          (await read({ status })).map(({ id }) => id),
+        )
+      if (!isDeepStrictEqual(await read({}), before)) continue
+      for (const status of STATUSES) {
+        const wanted = before.filter(job => job.status === status).map(({ id }) => id)
+        expect(lists.get(status), status).toEqual(wanted)
+      }
+      return
+    }
+    throw new SkipError('the jobs change all the time')
+  }
+
   section('creating', {}, () => {
     check('createRlTrainingJob/is-safe-to-repeat-with-a-key', { timeout: LIMIT, needs: ['training'] }, async () => {
       const model = await createModel('idempotent')
@@ -102,6 +133,25 @@ section('Training jobs one by one, which a mock does not run', { needs: ['memory
       expect(await waitForJob(id)).toMatchObject({ status: 'COMPLETED' })
     })
 
+    check('createRlTrainingJob/refuses-two-values-under-both-names-of-one-key', { source: TAU }, async () => {
+      const experimental_config = { vendor_k2_tau: 0.1, kimi_k2_tau: 0.2 }
+      const body = { model_id: home.id, trajectory_groups: [], experimental_config }
+      await client.refused('createRlTrainingJob', 422, { body })
+    })
+
+    check(
+      'createRlTrainingJob/is-repeated-with-any-key-of-the-team',
+      { timeout: LIMIT, needs: ['training'], source: REPEATS },
+      async () => {
+        const model = await createModel('any-key')
+        const body = { model_id: model.id, trajectory_groups: [] }
+        const headers = { 'idempotency-key': `${runId}-any-key` }
+        const { key } = await client.ok('createApiKey', { body: { name: `${runId}-repeat`, team: home.entity } })
+        const { id } = await client.ok('createRlTrainingJob', { headers, body })
+        expect((await client.ok('createRlTrainingJob', { headers, body, as: { bearer: key } })).id).toBe(id)
+      },
+    )
+
     check('createRlTrainingJob/takes-a-large-body', { timeout: LIMIT, needs: ['training'] }, async () => {
       const model = await createModel('large')
       const trajectory = { messages_and_choices: [{ role: 'user', content: 'x'.repeat(1000) }], reward: 1 }
@@ -140,14 +190,30 @@ section('Training jobs one by one, which a mock does not run', { needs: ['memory
       const body = { model_id: model.id, training_data_url: data.uri, config: { batch_size: 1 } }
       const { id } = await client.ok('createSftTrainingJob', { body })
       const cancelled = await client.ok('cancelTrainingJob', job(id))
-      expect(cancelled).toMatchObject({ id, status: 'CANCELLED' })
+      expect(cancelled).toMatchObject({ id, status: 'CANCELLED', error_message: 'cancelled' })
       expect(cancelled.training_end).not.toBeNull()
       expect(await client.ok('cancelTrainingJob', job(id))).toEqual(cancelled)
       const events = await followJob(id)
-      expect(events.at(-1)).toMatchObject({ type: 'training_failed', data: { error_message: expect.any(String) } })
+      expect(events.at(-1)).toMatchObject({ type: 'training_failed', data: { error_message: 'cancelled' } })
       expect(await client.ok('getTrainingJob', job(id))).toEqual(cancelled)
       expect(await checkpointSteps(model.id)).toEqual([0])
     })
+
+    check(
+      'listTrainingJobs/narrows-by-the-status-of-now',
+      { timeout: LIMIT, source: STATUS, needs: ['training'] },
+      async () => {
+        const model = await createModel('by-status')
+        const files = { 'train.jsonl': toJsonLines(conversations(400)) }
+        const data = await createArtifact('by-status', { files, version: { type: 'dataset' } })
+        const body = { model_id: model.id, training_data_url: data.uri, config: { batch_size: 1 } }
+        const ids: string[] = []
+        for (let count = 0; count < 3; count++) ids.push((await client.ok('createSftTrainingJob', { body })).id)
+        await expectStatusLists(model.id)
+        for (const id of ids) await client.ok('cancelTrainingJob', job(id))
+        await expectStatusLists(model.id)
+      },
+    )
 
     check('training-jobs/unknown-are-404-everywhere', { source: '/info/description#Errors' }, async () => {
       const ids = ['getTrainingJob', 'listTrainingJobEvents', 'cancelTrainingJob'] as const

@@ -8,6 +8,7 @@ import { client, createModel, foreignTeam, home, runId, target, uriOf } from './
 type Line = Success<'getUsage'>['data'][number]
 type Tokens = { prompt_tokens?: number; completion_tokens?: number } | null | undefined
 
+const HEADER = '/components/parameters/ProjectHeader/description'
 const base = { messages: [{ role: 'user', content: 'Say hello.' }], temperature: 1, seed: 5, max_completion_tokens: 6 }
 
 section('Usage, which a mock does not count', { needs: ['memory', 'own-project'] }, () => {
@@ -40,6 +41,17 @@ section('Usage, which a mock does not count', { needs: ['memory', 'own-project']
     expect(total('prompt_tokens')).toBe(sum(replies, 'prompt_tokens'))
     expect(total('completion_tokens')).toBe(sum(replies, 'completion_tokens'))
     expect(total('cached_tokens')).toBeLessThanOrEqual(total('prompt_tokens'))
+  })
+
+  check('getUsage/counts-for-the-vendors-header-where-both-are-sent', { source: HEADER }, async () => {
+    const [ours, other] = [`${runId}-vendor`, `${runId}-openai`]
+    const openai = { 'openai-project': `${home.entity}/${other}` }
+    const body = { ...base, model: target.baseModel }
+    await client.ok('createChatCompletion', { body, headers: { ...header(ours), ...openai } })
+    const requests = async (project: string) => (await readUsage({ project })).map(line => line.requests)
+    expect([await requests(ours), await requests(other)]).toEqual([[1], []])
+    await client.ok('createChatCompletion', { body, headers: openai })
+    expect([await requests(ours), await requests(other)]).toEqual([[1], [1]])
   })
 
   check('getUsage/counts-nothing-for-what-was-refused', async () => {

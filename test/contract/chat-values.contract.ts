@@ -1,0 +1,219 @@
+/** What single values of the fields of a chat mean: those that change nothing, those at an edge, and those that are one of several. */
+import { expect } from 'vitest'
+import { check, checkEach, section } from '../../src/contract/check.ts'
+import { BETWEEN_FIELDS_SOURCE, fieldSource } from './chat-sources.ts'
+import { client, home, target, uriOf } from './setup.ts'
+
+const messages = [{ role: 'user', content: 'Say hello.' }]
+const GREEDY = { temperature: 0, max_completion_tokens: 12, return_token_ids: true }
+/** Hot and long enough that two draws are hardly ever the same. */
+const HOT = { temperature: 2, max_completion_tokens: 40, ignore_eos: true, return_token_ids: true }
+const SEEDED = { temperature: 1.2, max_completion_tokens: 12, n: 2, seed: 5, return_token_ids: true }
+const MOST_STOPS = 16
+
+const toSource = (_: string, more: object) => ({ source: fieldSource(Object.keys(more)[0]!) })
+
+section('Values of the fields of a chat, which a mock does not compute', { needs: ['memory'], home: false }, () => {
+  const base = { model: target.baseModel, messages }
+  const complete = (more: object) => client.ok('createChatCompletion', { body: { ...base, ...more } })
+  const first = async (more: object) => (await complete(more)).choices[0]!
+  const idsOf = async (more: object) => (await complete(more)).choices.map(({ token_ids }) => token_ids)
+
+  checkEach<[string, object]>([
+    ['a-temperature-of-1', { temperature: 1 }],
+    ['a-top-p-of-1', { top_p: 1 }],
+    ['a-top-k-of-0', { top_k: 0 }],
+    ['a-top-k-of-minus-1', { top_k: -1 }],
+    ['a-top-k-beyond-the-vocabulary', { top_k: 1_000_000_000 }],
+    ['a-min-p-of-0', { min_p: 0 }],
+    ['a-frequency-penalty-of-0', { frequency_penalty: 0 }],
+    ['a-presence-penalty-of-0', { presence_penalty: 0 }],
+    ['a-repetition-penalty-of-1', { repetition_penalty: 1 }],
+    ['an-empty-bias', { logit_bias: {} }],
+    ['no-stop-text', { stop: [] }],
+    ['no-stop-token', { stop_token_ids: [] }],
+    ['no-bad-word', { bad_words: [] }],
+    ['a-length-penalty-without-beams', { length_penalty: -3 }],
+    ['spaces-between-special-tokens-that-are-hidden', { spaces_between_special_tokens: false }],
+    ['a-user', { user: 'ada' }],
+    ['parallel-tool-calls', { parallel_tool_calls: false }],
+    ['the-tool-choice-none', { tool_choice: 'none' }],
+    ['a-response-format-of-text', { response_format: { type: 'text' } }],
+    ['no-document', { documents: [] }],
+    ['a-priority-of-0', { priority: 0 }],
+  ])('createChatCompletion/is-not-changed-by-%s', toSource, async (_, more) => {
+    const { temperature: __, ...plain } = SEEDED
+    expect(await idsOf({ ...plain, ...more })).toEqual(await idsOf(plain))
+  })
+
+  checkEach<[string, object]>([
+    ['a-temperature-near-0', { temperature: 0.000001 }],
+    ['a-top-k-of-1', { top_k: 1 }],
+    ['a-tiny-top-p', { top_p: 1e-9 }],
+    ['a-min-p-of-1', { min_p: 1 }],
+  ])('createChatCompletion/is-greedy-with-%s', toSource, async (_, more) => {
+    const [greedy] = await idsOf(GREEDY)
+    for (const seed of [1, 2]) expect(await idsOf({ ...GREEDY, temperature: 2, seed, ...more })).toEqual([greedy])
+  })
+
+  check('createChatCompletion/is-greedy-whatever-the-filters', { source: fieldSource('temperature') }, async () => {
+    const [greedy] = await idsOf(GREEDY)
+    for (const more of [{ top_k: 2 }, { top_p: 0.5 }, { min_p: 0.9 }])
+      expect(await idsOf({ ...GREEDY, ...more }), JSON.stringify(more)).toEqual([greedy])
+  })
+
+  checkEach<[string, number]>([
+    ['0', 0],
+    ['1', 1],
+    ['below-minus-1', -2],
+    ['of-64-bits', 2 ** 62],
+  ])(
+    'createChatCompletion/repeats-itself-with-the-seed-%s',
+    () => ({ source: fieldSource('seed') }),
+    async (_, seed) => {
+      const ids = await idsOf({ ...HOT, n: 2, seed })
+      expect(await idsOf({ ...HOT, n: 2, seed })).toEqual(ids)
+      expect(ids[1], 'each choice has draws of its own').not.toEqual(ids[0])
+    },
+  )
+
+  checkEach<[string, object]>([
+    ['without-a-seed', {}],
+    ['with-a-seed-of-null', { seed: null }],
+    ['with-a-seed-of-minus-1', { seed: -1 }],
+  ])(
+    'createChatCompletion/draws-anew-%s',
+    () => ({ source: fieldSource('seed') }),
+    async (_, more) => {
+      const [one, other] = [await idsOf({ ...HOT, ...more }), await idsOf({ ...HOT, ...more })]
+      expect(one).not.toEqual(other)
+    },
+  )
+
+  check('createChatCompletion/draws-otherwise-with-another-seed', { source: fieldSource('seed') }, async () => {
+    const texts = await Promise.all([1, 2, 3].map(async seed => String(await idsOf({ ...HOT, seed }))))
+    expect(new Set(texts).size).toBe(texts.length)
+  })
+
+  check('createChatCompletion/ends-at-whichever-stop-text-comes-first', { source: fieldSource('stop') }, async () => {
+    const whole = (await first(GREEDY)).message.content!
+    const [early, late] = [whole.slice(1, 3), whole.slice(3, 5)]
+    const never = Array.from({ length: MOST_STOPS - 2 }, (_, number) => `never ${number} there`)
+    for (const stop of [early, [early], [late, early], [...never, late, early], [early, ...never, late]]) {
+      const { message, finish_reason } = await first({ ...GREEDY, stop })
+      const told = { content: message.content, finish_reason }
+      expect(told, JSON.stringify(stop)).toEqual({
+        content: whole.slice(0, whole.indexOf(early)),
+        finish_reason: 'stop',
+      })
+    }
+  })
+
+  check(
+    'createChatCompletion/ends-at-no-stop-before-the-least-tokens',
+    { source: fieldSource('min_tokens') },
+    async () => {
+      const long = { ...GREEDY, ignore_eos: true }
+      const whole = (await first(long)).message.content!
+      const ended = await complete({ ...long, stop: whole.slice(0, 1) })
+      expect(ended.choices[0]!.message.content).toBe('')
+      const least = 5
+      const { usage } = await complete({ ...long, stop: whole.slice(0, 1), min_tokens: least })
+      expect(usage!.completion_tokens).toBeGreaterThanOrEqual(least)
+    },
+  )
+
+  check(
+    'createChatCompletion/joins-parts-with-a-line-break',
+    { source: '/components/schemas/TextContentPart/properties/text/description' },
+    async () => {
+      const promptOf = async (content: unknown) =>
+        (await complete({ ...GREEDY, messages: [{ role: 'user', content }] })).prompt_token_ids
+      const parts = ['Say', 'hello', ''].map(text => ({ type: 'text', text }))
+      expect(await promptOf(parts)).toEqual(await promptOf('Say\nhello\n'))
+      expect(await promptOf(['Say', 'hello', ''])).toEqual(await promptOf(parts))
+      expect(await promptOf(parts.slice(0, 1))).toEqual(await promptOf('Say'))
+    },
+  )
+
+  checkEach<[string, object]>([
+    ['a-high-temperature', { temperature: 2 }],
+    ['a-low-temperature', { temperature: 0.1 }],
+    ['top-k', { top_k: 1 }],
+    ['top-p', { top_p: 0.01 }],
+    ['min-p', { min_p: 0.9 }],
+    ['a-bias', { logit_bias: { '1': 50 } }],
+    ['allowed-tokens', { allowed_token_ids: [1, 2] }],
+  ])(
+    'createChatCompletion/reports-logprobs-of-the-model-before-%s',
+    () => ({ source: '/components/schemas/TokenLogprob/properties/logprob/description' }),
+    async (_, more) => {
+      const asked = { max_completion_tokens: 1, ignore_eos: true, logprobs: true, top_logprobs: 3, seed: 1 }
+      const alternativesOf = async (more: object) => {
+        const [place] = (await first({ ...asked, ...more })).logprobs!.content!
+        return place!.top_logprobs.map(({ token, logprob }) => ({ token, logprob: expect.closeTo(logprob, 1) }))
+      }
+      const plain = (await first(asked)).logprobs!.content![0]!.top_logprobs.map(({ token, logprob }) => ({
+        token,
+        logprob,
+      }))
+      expect(plain).toEqual(await alternativesOf(more))
+    },
+  )
+
+  check(
+    'createChatCompletion/gives-the-bytes-of-each-token',
+    { source: '/components/schemas/TokenLogprob/properties/bytes/description' },
+    async () => {
+      const text = 'Zürich 🚂 東京'
+      const choice = await first({
+        structured_outputs: { choice: [text] },
+        max_completion_tokens: 100,
+        logprobs: true,
+        top_logprobs: 2,
+      })
+      expect(choice.message.content).toBe(text)
+      const bytes = Buffer.from(choice.logprobs!.content!.flatMap(one => one.bytes ?? []))
+      const wanted = Buffer.from(text)
+      expect(bytes.subarray(0, wanted.length).toString('hex')).toBe(wanted.toString('hex'))
+    },
+  )
+
+  check('createChatCompletion/echoes-a-message-of-the-same-role-only', { source: fieldSource('echo') }, async () => {
+    const plain = (await first(GREEDY)).message.content
+    expect((await first({ ...GREEDY, echo: true })).message).toMatchObject({ role: 'assistant', content: plain })
+    const going = { ...GREEDY, add_generation_prompt: false }
+    const content = `Say hello.${(await first(going)).message.content}`
+    expect((await first({ ...going, echo: true })).message).toMatchObject({ role: 'user', content })
+  })
+
+  check(
+    'createChatCompletion/lets-the-generation-prompt-yield-when-it-is-not-sent',
+    { source: BETWEEN_FIELDS_SOURCE },
+    async () => {
+      const open = {
+        ...GREEDY,
+        messages: [...messages, { role: 'assistant', content: 'Hel' }],
+        continue_final_message: true,
+      }
+      const { add_generation_prompt: _, ...unsent } = { ...open, add_generation_prompt: false }
+      expect(await idsOf({ ...open, add_generation_prompt: false })).toEqual(await idsOf(unsent))
+    },
+  )
+
+  section('of a trained model', { home: true }, () => {
+    checkEach<[string, object]>([
+      ['logprobs-of-null', { logprobs: null }],
+      ['logprobs-of-true', { logprobs: true }],
+      ['alternatives-of-null', { top_logprobs: null }],
+      ['alternatives-of-0', { top_logprobs: 0 }],
+    ])(
+      'createChatCompletion/gives-a-trained-model-logprobs-with-%s',
+      () => ({ source: fieldSource('logprobs') }),
+      async (_, more) => {
+        const [choice] = (await complete({ ...GREEDY, model: uriOf(home), ...more })).choices
+        expect(choice!.logprobs?.content).toHaveLength(choice!.token_ids!.length)
+      },
+    )
+  })
+})

@@ -25,6 +25,7 @@ export const NEEDS = {
   retries: 'waiting for retries was switched off (--no-retries)',
   receiver: 'the deployment cannot reach this machine (--webhook-public-url)',
   'team-admin': 'the key is not of an admin of its team',
+  'paid-plan': 'the plan of the team has no webhooks and no automations',
   inside: 'it needs faults put into the process of the service: only the in-process run has them',
   writes: 'nothing may be written (--read-only)',
   home: 'no model was given (--model-id)',

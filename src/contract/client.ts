@@ -80,7 +80,13 @@ const REPLY_TIMEOUT_MS = 45_000
 
 export type ContractClient = ReturnType<typeof createContractClient>
 
-export function createContractClient(target: Target, coverage: Coverage, baseFetch: typeof fetch = countingFetch) {
+/** `whyNot` tells why no check can call an operation here; null: it can. */
+export function createContractClient(
+  target: Target,
+  coverage: Coverage,
+  baseFetch: typeof fetch = countingFetch,
+  whyNot: (operation: Operation) => string | null = () => null,
+) {
   const { profile } = target
   noteCredentials(target)
   const exchanges: Exchange[] = []
@@ -126,9 +132,11 @@ export function createContractClient(target: Target, coverage: Coverage, baseFet
     return request(url, { ...init, impatient: options.impatient ?? false })
   }
 
-  /** Ends the running check for what another implementation of the interface need not have. */
+  /** Ends the running check for what another implementation of the interface need not have, or this caller may not use. */
   function judgeable(id: OperationId): Operation {
     const operation = operationById(id)
+    const reason = isCheckRunning() ? whyNot(operation) : null
+    if (reason !== null) skipRunning(reason)
     if (profile === 'interface' && operation.origin === 'extension' && isCheckRunning())
       skipRunning(`it needs ${id}, which the interface does not have`)
     return operation

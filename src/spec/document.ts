@@ -66,6 +66,8 @@ export interface Operation {
   tag: string
   /** interface: in the seed; extension: ours. */
   origin: string
+  /** What not every caller has (`x-needs`): admin, the role in the team; plan, one with webhooks and automations. */
+  needs: readonly string[]
   /** Schemes of which any one will do; empty: public. */
   security: ('bearer' | 'basic')[]
   parameters: Parameter[]
@@ -119,6 +121,7 @@ export function toOperations(document: Node): Operation[] {
         path,
         tag: String(asList(operation.tags)[0] ?? ''),
         origin: String(operation['x-origin'] ?? ''),
+        needs: asList(operation['x-needs']).map(String),
         security: toSecurity(asList(operation.security ?? document.security) as Node[], components),
         parameters: parameters.map(parameter => toParameter(resolve(parameter))),
         requestBody: operation.requestBody ? toRequestBody(resolve(operation.requestBody)) : null,

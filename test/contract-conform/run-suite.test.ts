@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { NEEDS } from '../../src/contract/check.ts'
 import type { CheckResult } from '../../src/contract/run-check.ts'
 import type { RunListener, RunReport } from '../../src/contract/run-report.ts'
 import { CANNOT_BE_DELETED } from '../../src/contract/run-report.ts'
+import { addKey } from '../../src/storage/keys.ts'
 import { type InProcess, startInProcess } from '../contract/in-process.ts'
 import { createRunner, planSuite, runSuite, type SuiteOptions } from '../contract/run-suite.ts'
 import { home, limits, takeAllAway, unknownId } from '../contract/setup.ts'
@@ -66,6 +68,39 @@ describe('where the model that checks share cannot be made', () => {
     ])
     expect(ids(results, 'pass')).toEqual(['getHealth/makes-a-new-request-id-each-time'])
   })
+})
+
+describe('a caller who may not do everything', () => {
+  const selection = { filters: [], tags: ['teams', 'secrets', 'webhooks', 'automations'] }
+  const failures = ({ results }: RunReport) => ids(results, 'fail')
+  const reasonOf = ({ results }: RunReport, id: string) => results.find(result => result.id === id)!.message
+
+  it(
+    'is not blamed for being a member, and told what was left out',
+    async () => {
+      const member = { value: 'a-key-of-a-member-with-no-role', user: 'bob', team: 'default', role: 'member' } as const
+      await addKey(service.service.database, { ...member, name: 'member' })
+      const report = await run({ selection }, { apiKey: member.value, basic: `api:${member.value}` })
+      expect(failures(report)).toEqual([])
+      expect(reasonOf(report, 'putSecret/never-shows-the-value')).toBe(NEEDS['team-admin'])
+      expect(ids(report.results, 'pass')).toContain('listWebhooks/accepts-a-good-request')
+    },
+    LIMIT_MS,
+  )
+
+  it(
+    'is not blamed for the plan of the team',
+    async () => {
+      const setPlan = (plan: 'free' | 'paid') =>
+        service.service.database.updateTable('teams').set({ plan }).where('name', '=', 'default').execute()
+      await setPlan('free')
+      const report = await run({ selection }).finally(() => setPlan('paid'))
+      expect(failures(report)).toEqual([])
+      expect(reasonOf(report, 'updateWebhook/disables-and-enables')).toBe(NEEDS['paid-plan'])
+      expect(ids(report.results, 'pass')).toContain('putSecret/never-shows-the-value')
+    },
+    LIMIT_MS,
+  )
 })
 
 describe('checks side by side', () => {

@@ -4,7 +4,7 @@
  */
 import type { CallOptions, OperationId } from '../../src/contract/client.ts'
 import { operationById } from '../../src/spec/document.ts'
-import { foreignTeam, home, project, runId, secretName, target, toForm, unknownId } from './setup.ts'
+import { foreignTeam, home, isMet, project, runId, secretName, target, toForm, unknownId } from './setup.ts'
 
 const message = { role: 'user', content: 'hello' }
 const choice = {
@@ -87,7 +87,10 @@ export function goodRequest(id: OperationId): CallOptions {
     deleteArtifactTag: { path: { ...version, tag: 'reviewed' } },
     listRegistryLinks: { path: links, query: { limit: 1 } },
     createRegistryLink: { path: links, body: { artifact: `artifact:///${foreignTeam}/${project}/${runId}:v0` } },
-    listAutomations: { query: { entity, project, registry: `${runId}-nothing`, limit: 1 } },
+    // A plan without automations is a 403 where the team is named.
+    listAutomations: {
+      query: { ...(isMet('paid-plan') ? { entity } : {}), project, registry: `${runId}-nothing`, limit: 1 },
+    },
     createAutomation: {
       body: {
         name: `${runId}-good`,

@@ -1,6 +1,6 @@
 /** What every scenario shares: the deployment, the client that judges each exchange, and what was made on it so far. */
-import type { Check, Need } from '../../src/contract/check.ts'
-import type { ContractClient, Success } from '../../src/contract/client.ts'
+import { type Check, NEEDS, type Need } from '../../src/contract/check.ts'
+import type { Answer, ContractClient, Success } from '../../src/contract/client.ts'
 import { createContractClient } from '../../src/contract/client.ts'
 import type { Coverage } from '../../src/contract/coverage.ts'
 import { createCoverage } from '../../src/contract/coverage.ts'
@@ -14,6 +14,7 @@ import { createRunId } from '../../src/contract/run-id.ts'
 import { CANNOT_BE_DELETED } from '../../src/contract/run-report.ts'
 import { createPlainClient, takeAway } from '../../src/contract/take-away.ts'
 import type { Target } from '../../src/contract/target.ts'
+import type { Operation } from '../../src/spec/document.ts'
 import type { InProcess } from './in-process.ts'
 
 /** Null over HTTP: faults cannot be injected into somebody else's process. */
@@ -50,7 +51,8 @@ export function configure(given: Target | InProcess, options: Partial<RunOptions
   limits = createLimits({ ...NO_LIMITS, isReadOnly: target.isReadOnly, ...options })
   journal = createJournal(options.journalFolder ?? null, runId, target)
   send = target.isMock ? limits.fetch : createJournalingFetch(limits.fetch, journal, target)
-  client = createContractClient(target, coverage, send)
+  lacking.clear()
+  client = createContractClient(target, coverage, send, whyNot)
   home = { ...NO_HOME, entity: target.project?.entity ?? '', project, name: `${runId}-home` }
   homeTrouble = null
   cleanups.length = 0
@@ -89,9 +91,38 @@ export async function prepare(checks?: readonly Check[]): Promise<void> {
     home = modelId ? await client.ok('getModel', { path: { model_id: modelId } }) : await createModel('home')
     const { data } = await client.ok('listCheckpoints', { path: { model_id: home.id } })
     artifactScheme = data[0]?.artifact.split(':')[0] ?? artifactScheme
+    await findLacking()
   } catch (error) {
     homeTrouble = (error as Error).message
   }
+}
+
+/** What operations need and the caller has not, as `x-needs` calls it. */
+const lacking = new Set<string>()
+
+const NEED_OF: Readonly<Record<string, Need>> = { admin: 'team-admin', plan: 'paid-plan' }
+
+function whyNot({ needs }: Operation): string | null {
+  const missing = needs.find(need => lacking.has(need))
+  return missing === undefined ? null : NEEDS[NEED_OF[missing]!]
+}
+
+/** Only what a deployment says clearly counts: of one that is broken nothing is left out. */
+async function findLacking(): Promise<void> {
+  if (target.isMock || target.profile === 'interface') return
+  const { entity } = home
+  const runs = await client.call('listRuns', { query: { entity, project, order: 'desc', limit: 100 } })
+  const user = itemsOf(runs).find(run => run.model_id === home.id)?.user
+  const members = await client.call('listMembers', { path: { entity }, query: { limit: 100 } })
+  if (itemsOf(members).some(member => member.user === user && member.role === 'member')) lacking.add('admin')
+  const { status, body } = await client.call('listWebhooks', { path: { entity }, query: { limit: 1 } })
+  const code = (body as { error?: { code?: unknown } } | undefined)?.error?.code
+  if (status === 403 && code === 'plan_too_low') lacking.add('plan')
+}
+
+function itemsOf({ body }: Answer): Record<string, unknown>[] {
+  const { data } = (body ?? {}) as { data?: unknown }
+  return Array.isArray(data) ? data.filter(item => typeof item === 'object' && item !== null) : []
 }
 
 /** The check as it is to be run here: what it needs of what was prepared is added. */
@@ -113,7 +144,8 @@ export function isMet(need: Need, isEverything = true): boolean {
     training: target.mayTrain,
     retries: target.mayRetry,
     receiver: target.receiver !== null,
-    'team-admin': true,
+    'team-admin': !lacking.has('admin'),
+    'paid-plan': !lacking.has('plan'),
     inside: inProcess !== null,
     writes: !target.isReadOnly,
     home: !target.isReadOnly || target.given.modelId !== null,
@@ -157,7 +189,7 @@ export async function cleanUp(): Promise<string[]> {
 /** Whether the command line lets everything be exercised. */
 function isWhole(): boolean {
   const { mayTrain, mayRetry, isReadOnly, project, receiver } = target
-  return mayTrain && mayRetry && !isReadOnly && project === null && receiver !== null
+  return mayTrain && mayRetry && !isReadOnly && project === null && receiver !== null && lacking.size === 0
 }
 
 /** Deleted at the end, as is everything that the client makes. */

@@ -9,7 +9,7 @@ import type { Exchange } from './conforming-fetch.ts'
 import { isSame, type Json, toBreach } from './law-breach.ts'
 import { createMatcher } from './match-operation.ts'
 import { checkPage } from './page-laws.ts'
-import { checkValues } from './value-laws.ts'
+import { checkValues, MOST_SECONDS } from './value-laws.ts'
 
 const IDS = '/info/description#Ids, times and null'
 const ERROR_TYPE = '/components/schemas/ErrorDetail/properties/type/description'
@@ -131,9 +131,6 @@ function checkChat(
     found.push(toBreach(IDS, `created is no time in seconds: ${created}`, '/created'))
   return found
 }
-
-/** In the year 5138; in milliseconds it was in 1973. */
-const MOST_SECONDS = 1e11
 
 const matchers = new WeakMap<Operation, ReturnType<typeof createMatcher>>()
 

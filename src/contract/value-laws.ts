@@ -22,6 +22,8 @@ const OF_CALLERS = new Set([
 ])
 /** Clocks differ, in milliseconds. */
 const CLOCK_SKEW_MS = 5 * 60_000
+/** In the year 5138; in milliseconds it was in 1973. */
+export const MOST_SECONDS = 1e11
 /** Each does not come before the one before it. */
 const IN_ORDER = [
   ['created_at', 'updated_at'],
@@ -40,6 +42,8 @@ export function checkValues({ tag, operationId }: Operation, body: Json): Violat
       if (OF_CALLERS.has(key)) continue
       const here = `${at}/${key}`
       if (typeof inner === 'string') found.push(...checkText(key, inner, here))
+      else if (key === 'created' && Number(inner) > MOST_SECONDS)
+        found.push(toBreach(IDS, `created is no time in seconds: ${inner}`, here))
       else walk(inner, here)
     }
     if (!Array.isArray(value)) found.push(...checkTimes(value as Json, at))

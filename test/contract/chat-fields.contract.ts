@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { check, checkEach, section } from '../../src/contract/check.ts'
+import { check, checkEach, SkipError, section } from '../../src/contract/check.ts'
 import { fieldSource } from './chat-sources.ts'
 import { streamChat } from './chat-stream.ts'
 import { client, runId, target } from './setup.ts'
@@ -108,6 +108,26 @@ section('What the fields of a chat do, which a mock does not compute', { needs: 
     expect(scores).toEqual(scores.toSorted((one, other) => other - one))
   })
 
+  check(
+    'createChatCompletion/favours-long-beams-or-short-ones',
+    { source: fieldSource('length_penalty') },
+    async () => {
+      const most = 12
+      const beams = { ...GREEDY, max_completion_tokens: most, n: 4, use_beam_search: true, logprobs: true }
+      const search = async (length_penalty: number) => {
+        const { choices } = await complete({ ...beams, length_penalty })
+        const lengths = choices.map(({ token_ids }) => token_ids!.length)
+        const sums = choices.map(({ logprobs }) => logprobs!.content!.reduce((sum, { logprob }) => sum + logprob, 0))
+        const scores = sums.map((sum, index) => sum / lengths[index]! ** length_penalty)
+        expect(scores, `best first, at ${length_penalty}`).toEqual(scores.toSorted((one, other) => other - one))
+        return lengths.reduce((sum, length) => sum + length, 0)
+      }
+      const [short, long] = [await search(-5), await search(5)]
+      if (short === beams.n * most) throw new SkipError('every answer of this model is as long as it may be')
+      expect(long).toBeGreaterThan(short)
+    },
+  )
+
   check('createChatCompletion/repeats-a-seed-whatever-else-runs', { source: fieldSource('seed') }, async () => {
     const seeded = { temperature: 1.5, max_completion_tokens: 16, n: 2, seed: 11 }
     const alone = (await complete(seeded)).choices
@@ -176,6 +196,9 @@ section('What the fields of a chat do, which a mock does not compute', { needs: 
     const open = [...messages, { role: 'assistant', content: 'Hel' }]
     const going = { ...GREEDY, messages: open, continue_final_message: true }
     const [plain, echoed] = [await first(going), await complete({ ...going, echo: true })]
+    const closed = await complete({ ...GREEDY, messages: open })
+    const prompt = (await complete(going)).usage!.prompt_tokens!
+    expect(prompt, 'nothing ends the last message and nothing opens another').toBeLessThan(closed.usage!.prompt_tokens!)
     expect(echoed.choices[0]!.message).toMatchObject({ role: 'assistant', content: `Hel${plain.message.content}` })
     expect(echoed.prompt_logprobs).toHaveLength(echoed.usage!.prompt_tokens!)
     const { chunks } = await streamChat({ ...base, ...going, echo: true })
@@ -219,8 +242,12 @@ section('What the fields of a chat do, which a mock does not compute', { needs: 
     'createChatCompletion/shares-no-cached-prompt-with-a-new-salt',
     { source: fieldSource('cache_salt') },
     async () => {
-      const { usage } = await complete({ ...GREEDY, cache_salt: `${runId}-salt` })
-      expect(usage!.prompt_tokens_details?.cached_tokens ?? 0).toBe(0)
+      // Long enough to be kept; the first one leaves it in the cache of those without salt.
+      const long = { ...GREEDY, messages: [{ role: 'user', content: 'hello '.repeat(100) }] }
+      const cached = async (more: object) =>
+        (await complete({ ...long, ...more })).usage!.prompt_tokens_details?.cached_tokens ?? 0
+      await cached({})
+      for (const salt of ['one', 'two']) expect(await cached({ cache_salt: `${runId}-${salt}` })).toBe(0)
     },
   )
 

@@ -1,8 +1,8 @@
 /** What single values of the fields of a chat mean: those that change nothing, those at an edge, and those that are one of several. */
 import { expect } from 'vitest'
-import { check, checkEach, section } from '../../src/contract/check.ts'
+import { check, checkEach, SkipError, section } from '../../src/contract/check.ts'
 import { BETWEEN_FIELDS_SOURCE, fieldSource } from './chat-sources.ts'
-import { client, home, target, uriOf } from './setup.ts'
+import { client, clientOf, home, inProcess, target, uriOf } from './setup.ts'
 
 const messages = [{ role: 'user', content: 'Say hello.' }]
 const GREEDY = { temperature: 0, max_completion_tokens: 12, return_token_ids: true }
@@ -10,6 +10,8 @@ const GREEDY = { temperature: 0, max_completion_tokens: 12, return_token_ids: tr
 const HOT = { temperature: 2, max_completion_tokens: 40, ignore_eos: true, return_token_ids: true }
 const SEEDED = { ...HOT, max_completion_tokens: 24, n: 2, seed: 5 }
 const MOST_STOPS = 16
+/** Of a long prompt. */
+const MOST_WORDS = 800
 
 const toSource = (_: string, more: object) => ({ source: fieldSource(Object.keys(more)[0]!) })
 
@@ -201,6 +203,44 @@ section('Values of the fields of a chat, which a mock does not compute', { needs
       expect(await idsOf({ ...open, add_generation_prompt: false })).toEqual(await idsOf(unsent))
     },
   )
+
+  check(
+    'createChatCompletion/hands-variables-to-a-template-of-the-request',
+    { source: fieldSource('chat_template') },
+    async () => {
+      const trusting = inProcess ? await clientOf({ settings: { trustRequestChatTemplate: true } }) : client
+      const promptOf = async (chat_template: string, more: object = {}) => {
+        const body = { ...base, max_completion_tokens: 1, return_token_ids: true, chat_template, ...more }
+        const answer = await trusting.call('createChatCompletion', { body })
+        if (answer.status === 422) throw new SkipError('this deployment trusts no template of a request')
+        return (answer.body as { prompt_token_ids?: number[] }).prompt_token_ids
+      }
+      const template = '{{ documents[0].title }} {{ note }} {{ reasoning_effort }} {{ messages[0].content }}'
+      const documents = [{ title: 'Zug', text: 'x' }]
+      const chat_template_kwargs = { note: 'abc', reasoning_effort: 'low', documents: [{ title: 'no' }] }
+      const more = { documents, chat_template_kwargs, reasoning_effort: 'high' }
+      expect(await promptOf(template, more)).toEqual(await promptOf('Zug abc high Say hello.'))
+      const alone = await promptOf(template, { chat_template_kwargs })
+      expect(alone).toEqual(await promptOf('no abc low Say hello.'))
+    },
+  )
+
+  check('createChatCompletion/reads-a-long-prompt-whole', { source: fieldSource('messages') }, async () => {
+    const { data } = await client.ok('listRouterModels')
+    const room = data.find(model => model.id === target.baseModel)!.context_length
+    const words = Math.min(MOST_WORDS, Math.floor(room / 4))
+    const promptOf = async (count: number) => {
+      const body = {
+        ...GREEDY,
+        max_completion_tokens: 1,
+        messages: [{ role: 'user', content: 'hello '.repeat(count) }],
+      }
+      return (await complete(body)).usage!.prompt_tokens!
+    }
+    const [little, half, whole] = [await promptOf(words / 4), await promptOf(words / 2), await promptOf(words)]
+    // Words are so many tokens each, wherever they stand.
+    expect((whole - half) / (half - little)).toBeCloseTo(2, 1)
+  })
 
   section('of a trained model', { home: true }, () => {
     checkEach<[string, object]>([

@@ -2,7 +2,6 @@
 import { expect } from 'vitest'
 import { check, checkEach, section } from '../../src/contract/check.ts'
 import type { ContractClient, OperationId } from '../../src/contract/client.ts'
-import { createContractClient } from '../../src/contract/client.ts'
 import { DONE } from '../../src/contract/conform.ts'
 import { parseSse } from '../../src/contract/sse-events.ts'
 import type { GeneratePart, InferenceEngine } from '../../src/inference/engine.ts'
@@ -10,8 +9,7 @@ import { BusyError } from '../../src/inference/engine.ts'
 import { operations } from '../../src/spec/document.ts'
 import type { Handlers } from '../../src/spec/handler.ts'
 import { goodRequest } from './good-requests.ts'
-import type { FrontOptions } from './in-process.ts'
-import { coverage, home, inProcess, target, toForm } from './setup.ts'
+import { clientOf, home, target, toForm } from './setup.ts'
 
 const MESSAGES = [{ role: 'user', content: 'hi' }]
 const SECRET = 'the secret inner detail'
@@ -47,11 +45,6 @@ section(
   'Faults, which cannot be injected into another process',
   { needs: ['inside'], source: '/info/description#Errors' },
   () => {
-    async function clientOf(options: FrontOptions): Promise<ContractClient> {
-      const baseUrl = await inProcess!.openFront(options)
-      return createContractClient({ ...target, baseUrl, inferenceUrl: `${baseUrl}/v1` }, coverage)
-    }
-
     async function expectRetryAfter(client: ContractClient, id: OperationId, status: number): Promise<void> {
       const answer = await client.call(id, { ...goodRequest(id), impatient: true })
       expect(answer.status, id).toBe(status)

@@ -15,7 +15,7 @@ import { CANNOT_BE_DELETED } from '../../src/contract/run-report.ts'
 import { createPlainClient, takeAway } from '../../src/contract/take-away.ts'
 import type { Target } from '../../src/contract/target.ts'
 import type { Operation } from '../../src/spec/document.ts'
-import type { InProcess } from './in-process.ts'
+import type { FrontOptions, InProcess } from './in-process.ts'
 
 /** Null over HTTP: faults cannot be injected into somebody else's process. */
 export let inProcess: InProcess | null = null
@@ -162,6 +162,12 @@ export function uriOf(
   suffix = '',
 ): string {
   return `${artifactScheme}:///${entity}/${project}/${name}${suffix}`
+}
+
+/** Of one more front to the service in this process, with some of its parts replaced. Throws over HTTP. */
+export async function clientOf(options: FrontOptions): Promise<ContractClient> {
+  const baseUrl = await inProcess!.openFront(options)
+  return createContractClient({ ...target, baseUrl, inferenceUrl: `${baseUrl}/v1` }, coverage)
 }
 
 /** Deletes what the run made. What was not deleted, and the kinds of what cannot be, for the report. Never throws. */

@@ -18,7 +18,7 @@ section('Training jobs, which a mock does not run', { needs: ['memory', 'trainin
       const prompts = ['Say yes.', 'Say no.', 'Say maybe.']
       const trajectory_groups = await Promise.all(prompts.map(prompt => rollOut(uri(), prompt, 4)))
       const created = await client.ok('createRlTrainingJob', {
-        body: { model_id: model.id, trajectory_groups, experimental_config: { learning_rate: 1e-3 } },
+        body: { model_id: model.id, trajectory_groups, experimental_config: { learning_rate: 7e-4 } },
       })
       expect(created).toMatchObject({ model_id: model.id, type: 'rl' })
       id = created.id
@@ -44,7 +44,7 @@ section('Training jobs, which a mock does not run', { needs: ['memory', 'trainin
           'tokens_per_second',
         ]
         expect(Object.keys(data)).toEqual(expect.arrayContaining(keys))
-        expect(data).toMatchObject({ learning_rate: 1e-3, reward: expect.closeTo(0.5, 5) })
+        expect(data).toMatchObject({ learning_rate: 7e-4, reward: expect.closeTo(0.5, 5) })
       }
     })
 

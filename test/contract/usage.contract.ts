@@ -8,6 +8,7 @@ import { client, createModel, foreignTeam, home, runId, target, uriOf } from './
 type Line = Success<'getUsage'>['data'][number]
 type Tokens = { prompt_tokens?: number; completion_tokens?: number } | null | undefined
 
+const KEY = '/components/schemas/UsageLine/properties/api_key_id/description'
 const HEADER = '/components/parameters/ProjectHeader/description'
 const base = { messages: [{ role: 'user', content: 'Say hello.' }], temperature: 1, seed: 5, max_completion_tokens: 6 }
 
@@ -41,6 +42,23 @@ section('Usage, which a mock does not count', { needs: ['memory', 'own-project']
     expect(total('prompt_tokens')).toBe(sum(replies, 'prompt_tokens'))
     expect(total('completion_tokens')).toBe(sum(replies, 'completion_tokens'))
     expect(total('cached_tokens')).toBeLessThanOrEqual(total('prompt_tokens'))
+  })
+
+  check('getUsage/has-a-line-for-each-key', { source: KEY }, async () => {
+    const project = `${runId}-keys`
+    const body = { ...base, model: target.baseModel }
+    const ids: string[] = []
+    for (const name of ['one', 'two']) {
+      const { id, key } = await client.ok('createApiKey', { body: { name: `${runId}-${name}`, team: home.entity } })
+      ids.push(id)
+      for (let time = 0; time < 2; time++)
+        await client.ok('createChatCompletion', { body, headers: header(project), as: { bearer: key } })
+    }
+    const lines = await readUsage({ project })
+    const requests = Object.fromEntries(ids.map(id => [id, 2]))
+    const counted: Record<string, number> = {}
+    for (const line of lines) counted[line.api_key_id] = (counted[line.api_key_id] ?? 0) + line.requests
+    expect(counted).toEqual(requests)
   })
 
   check('getUsage/counts-for-the-vendors-header-where-both-are-sent', { source: HEADER }, async () => {

@@ -5,7 +5,7 @@ import type { Fault } from './fault.ts'
 
 const CHAT = 'createChatCompletion createChatCompletionSlash'
 
-/** Fields with an effect that can be seen from outside. */
+/** Fields with an effect that can be seen from outside. What `add_special_tokens` adds is up to a tokenizer, and that of tiny-chat adds none. */
 const FIELDS = [
   'add_generation_prompt',
   'allowed_token_ids',
@@ -46,7 +46,6 @@ const FIELDS = [
   'use_beam_search',
   'chat_template_kwargs',
   'documents',
-  'add_special_tokens',
   'length_penalty',
   'cache_salt',
 ]

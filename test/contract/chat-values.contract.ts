@@ -11,7 +11,7 @@ const HOT = { temperature: 2, max_completion_tokens: 40, ignore_eos: true, retur
 const SEEDED = { ...HOT, max_completion_tokens: 24, n: 2, seed: 5 }
 const MOST_STOPS = 16
 /** Of a long prompt. */
-const MOST_WORDS = 800
+const MOST_WORDS = 1500
 
 const toSource = (_: string, more: object) => ({ source: fieldSource(Object.keys(more)[0]!) })
 
@@ -228,7 +228,6 @@ section('Values of the fields of a chat, which a mock does not compute', { needs
   check('createChatCompletion/reads-a-long-prompt-whole', { source: fieldSource('messages') }, async () => {
     const { data } = await client.ok('listRouterModels')
     const room = data.find(model => model.id === target.baseModel)!.context_length
-    const words = Math.min(MOST_WORDS, Math.floor(room / 4))
     const promptOf = async (count: number) => {
       const body = {
         ...GREEDY,
@@ -237,9 +236,11 @@ section('Values of the fields of a chat, which a mock does not compute', { needs
       }
       return (await complete(body)).usage!.prompt_tokens!
     }
-    const [little, half, whole] = [await promptOf(words / 4), await promptOf(words / 2), await promptOf(words)]
+    const [few, more] = [await promptOf(100), await promptOf(200)]
     // Words are so many tokens each, wherever they stand.
-    expect((whole - half) / (half - little)).toBeCloseTo(2, 1)
+    const each = (more - few) / 100
+    const words = Math.min(MOST_WORDS, Math.floor((0.75 * room) / each))
+    expect(((await promptOf(words)) - few) / (words - 100)).toBeCloseTo(each, 1)
   })
 
   section('of a trained model', { home: true }, () => {

@@ -960,7 +960,7 @@ export const WRITING: Readonly<Record<string, number>> = {
   'updateAutomation/refuses-other-values': 3,
   'updateAutomation/tells-every-broken-rule': 4,
   'createChatCompletion/treats-null-as-left-out': 23,
-  'createChatCompletion/treats-a-default-as-left-out': 11,
+  'createChatCompletion/treats-a-default-as-left-out': 12,
   'createChatCompletion/ignores-the-order-of-keys': 3,
   'createChatCompletion/ignores-unknown-keys': 3,
   'createChatCompletion/takes-header-names-in-any-case': 3,

@@ -6,6 +6,7 @@ import {
   isObject,
   type Json,
   look,
+  numberOf,
   objectsOf,
   onSuccess,
   onThings,
@@ -72,6 +73,16 @@ export const freshModelFaults: Fault[] = [
     onReply: onLogged('reward_std_dev', (value, groups) => {
       const sizes = groups.map(group => sizeOf(group['trajectories'])).filter(size => size > 0)
       return sizes.length > 0 ? (value * sizes.filter(size => size > 1).length) / sizes.length : value
+    }),
+  },
+  {
+    name: 'fresh-reward-is-a-mean-of-groups',
+    rule: 'logTrajectories reward, Schema LoggedTrajectories metrics: mean over the trajectories that have the metric',
+    breaks: 'It is the mean of the means of the groups, so that attempts in small groups weigh more.',
+    onReply: onLogged('reward', (value, groups) => {
+      const rewards = groups.map(group => objectsOf(group['trajectories']).map(({ reward }) => numberOf(reward)))
+      const means = rewards.filter(list => list.length > 0).map(list => list.reduce((a, b) => a + b, 0) / list.length)
+      return means.length > 0 ? means.reduce((a, b) => a + b, 0) / means.length : value
     }),
   },
   {

@@ -14,9 +14,6 @@ import {
   textOf,
 } from './held-out-zoo-tools.ts'
 
-const creations = ['createRlTrainingJob', 'createSftTrainingJob']
-const ofOneJob = ['getTrainingJob', 'listTrainingJobEvents', 'cancelTrainingJob']
-
 /** The body with other trajectories; undefined where none changed, or where there is something else in their place. */
 function withTrajectories(body: Json, change: (trajectory: Json) => Json): Json | undefined {
   let isChanged = false
@@ -48,24 +45,6 @@ function dataOf(body: Json): { path: string; version: string } | null {
 }
 
 export const freshTrainingFaults: Fault[] = [
-  {
-    name: 'fresh-idempotency-by-bytes',
-    needs: ['training'],
-    rule: 'createRlTrainingJob Idempotency-Key: the same key with the same body gives the same job; the order of the keys of an object does not matter',
-    breaks: 'The same body in other bytes, such as with its keys in another order, is a 422.',
-    onRequest(request, context) {
-      const key = request.headers['idempotency-key']
-      if (!creations.includes(context.operationId) || key === undefined) return request
-      const first = remembered<string>(context, context.operationId).get(`${request.headers['authorization']} ${key}`)
-      if (first === undefined || first === request.body.toString('latin1')) return request
-      return refusal(request, 422, 'The key was used for another request.', ['header', 'Idempotency-Key'])
-    },
-    onReply: onSuccess(creations, (job, request, context) => {
-      const key = `${request.headers['authorization']} ${request.headers['idempotency-key']}`
-      remembered<string>(context, context.operationId).set(key, request.body.toString('latin1'))
-      return job
-    }),
-  },
   {
     name: 'fresh-cancel-replies-before-it-acts',
     needs: ['training'],
@@ -185,22 +164,25 @@ export const freshTrainingFaults: Fault[] = [
     }),
   },
   {
-    name: 'fresh-jobs-go-with-their-model',
+    name: 'fresh-attempts-of-skipped-groups-uncounted',
     needs: ['training'],
-    rule: 'deleteModel: deletes the model, its checkpoints, their artifacts and its run, and cancels its unfinished training jobs',
-    breaks: 'The jobs of a deleted model are not found any more.',
-    onRequest(request, context) {
-      const id = (context.path['training_job_id'] ?? '').toLowerCase()
-      const model = remembered<string>(context, 'jobs').get(id)
-      const isGone = model !== undefined && remembered<boolean>(context, 'gone').has(model)
-      if (!ofOneJob.includes(context.operationId) || !isGone || !request.headers['authorization']) return request
-      return refusal(request, 404, `There is no training job ${id}.`, ['path', 'training_job_id'])
-    },
-    onReply: onSuccess([...creations, 'deleteModel'], (value, _, context) => {
-      if (context.operationId === 'deleteModel')
-        remembered<boolean>(context, 'gone').set(textOf(value['model_id']), true)
-      else remembered<string>(context, 'jobs').set(textOf(value['id']), textOf(value['model_id']))
-      return value
+    rule: "Schema TrainingEventData num_trajectories: number of trajectories in the job's data; in listTrainingJobEvents",
+    breaks: 'Those of groups whose rewards are all equal are not counted.',
+    onReply: onSuccess(['createRlTrainingJob', 'listTrainingJobEvents'], (value, request, context) => {
+      const skipped = remembered<number>(context, 'skipped')
+      if (context.operationId === 'createRlTrainingJob') {
+        const groups = objectsOf(bodyOf(request)['trajectory_groups']).map(group => objectsOf(group['trajectories']))
+        const equal = groups.filter(group => new Set(group.map(({ reward }) => reward ?? 0)).size < 2)
+        skipped.set(textOf(value['id']), equal.flat().length)
+        return value
+      }
+      const count = skipped.get((context.path['training_job_id'] ?? '').toLowerCase()) ?? 0
+      const events = objectsOf(value['data']).map(event => {
+        const data = event['data']
+        if (!isObject(data) || typeof data['num_trajectories'] !== 'number') return event
+        return { ...event, data: { ...data, num_trajectories: Math.max(0, data['num_trajectories'] - count) } }
+      })
+      return { ...value, data: events }
     }),
   },
 ]

@@ -18,6 +18,7 @@ const FAMILY_SIZE = 3
 const TITLES: Record<ZooName, string> = {
   first: 'First zoo',
   'held-out': 'Held-out zoo, written from the contract alone',
+  fresh: 'Fresh zoo, written likewise when the suite had been improved',
   mutations: 'Mechanical mutations',
   variants: 'Correct variants',
 }

@@ -1,7 +1,7 @@
 /**
  * `npm run zoo`: runs the suite on the healthy deployment and on every member of the zoos, and writes the kill matrix.
  *
- *   --zoo NAME      first, held-out, mutations or variants; may be repeated. Default: every one
+ *   --zoo NAME      first, held-out, fresh, mutations or variants; may be repeated. Default: every one
  *   --only NAME     only the members of these names; may be repeated
  *   --filter TEXT   only members whose name holds the text
  *   --fast          stop a run at its first failing check

@@ -475,7 +475,8 @@ export const createClient = (settings: ClientSettings) => {
     /**
      * Delete a model.
      *
-     * Deletes the model with all its checkpoints, their artifacts and its run, and cancels its unfinished training jobs. A second call is a 404.
+     * Deletes the model with all its checkpoints, their artifacts and its run. Its training jobs go with it; unfinished
+     * ones are cancelled, and none can be looked up any more. A second call is a 404.
      *
      * DELETE /v1/preview/models/{model_id}
      *
@@ -864,8 +865,9 @@ export const createClient = (settings: ClientSettings) => {
      * Create an artifact version.
      *
      * Stores the files as the next version, `v0` for the first, and gives it the alias `latest` and the aliases asked for, taking them off
-     * other versions. Where a version has the same files, type and metadata already, that one is given back with the aliases and tags added, and
-     * nothing is stored. The file name of each part is its path in the version; a repeated path, or one that is not relative, is a 422.
+     * other versions. Where a version has the same files, type and metadata already, that one is given back with the aliases and tags added,
+     * nothing is stored, and `latest` stays where it is. The file name of each part is its path in the version; a
+     * repeated path, or one that is not relative, is a 422.
      *
      * POST /v1/preview/artifacts/{entity}/{project}/{name}/versions
      * @throws {ApiError} 401: The credentials are missing or wrong. The body was not read.
@@ -927,7 +929,8 @@ export const createClient = (settings: ClientSettings) => {
      * Get a file of an artifact version.
      *
      * Gives the bytes of one file, whole or one range of them. A `Range` header that is malformed, has several ranges or is not in bytes is
-     * ignored, and the whole file comes. One that starts behind the end of the file is a 416.
+     * ignored, and the whole file comes. One that starts behind the end of the file, as any of an empty file does, or counts no byte
+     * from the end is a 416; one that ends behind it ends with it.
      *
      * Resolves to the reply with its body unread: read it as a stream, a blob or text.
      *

@@ -247,7 +247,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a model
-         * @description Deletes the model with all its checkpoints, their artifacts and its run, and cancels its unfinished training jobs. A second call is a 404.
+         * @description Deletes the model with all its checkpoints, their artifacts and its run. Its training jobs go with it; unfinished ones are cancelled, and none can be looked up any more. A second call is a 404.
          */
         delete: operations["deleteModel"];
         options?: never;
@@ -497,8 +497,8 @@ export interface paths {
         /**
          * Create an artifact version
          * @description Stores the files as the next version, `v0` for the first, and gives it the alias `latest` and the aliases asked for, taking them off
-         *     other versions. Where a version has the same files, type and metadata already, that one is given back with the aliases and tags added, and
-         *     nothing is stored. The file name of each part is its path in the version; a repeated path, or one that is not relative, is a 422.
+         *     other versions. Where a version has the same files, type and metadata already, that one is given back with the aliases and tags added,
+         *     nothing is stored, and `latest` stays where it is. The file name of each part is its path in the version; a repeated path, or one that is not relative, is a 422.
          */
         post: operations["createArtifactVersion"];
         delete?: never;
@@ -542,7 +542,8 @@ export interface paths {
         /**
          * Get a file of an artifact version
          * @description Gives the bytes of one file, whole or one range of them. A `Range` header that is malformed, has several ranges or is not in bytes is
-         *     ignored, and the whole file comes. One that starts behind the end of the file is a 416.
+         *     ignored, and the whole file comes. One that starts behind the end of the file, as any of an empty file does, or counts no byte
+         *     from the end is a 416; one that ends behind it ends with it.
          */
         get: operations["getArtifactFile"];
         put?: never;
@@ -1732,7 +1733,7 @@ export interface components {
              */
             spaces_between_special_tokens?: boolean;
             /**
-             * @description Keeps only this many tokens at the end of the prompt. -1 keeps as many as leave room for the completion. Omitted or null, a prompt
+             * @description Keeps only this many tokens at the end of the prompt; `usage` and `prompt_token_ids` are of what was kept. -1 keeps as many as leave room for the completion. Omitted or null, a prompt
              *     that is too long is a 422; 0, or a number above what the context leaves, is one too.
              */
             truncate_prompt_tokens?: number | null;
@@ -2454,7 +2455,7 @@ export interface components {
              */
             deleted_count: number;
             /**
-             * @description The given steps that have no checkpoint, in the order in which they were given.
+             * @description The given steps that have no checkpoint, each once, in the order in which they were given first.
              * @example [
              *       7
              *     ]
@@ -3091,7 +3092,7 @@ export interface components {
              */
             batch_size?: number | "auto" | null;
             /**
-             * @description Optimiser step size, one for all steps or an array with one for each, in which 0 is allowed; an array shorter than the steps goes on with its last value. The default is the base model's own, 5e-6 for a model that names none.
+             * @description Optimiser step size, one for all steps or an array with one for each, in which 0 is allowed; an array shorter than the steps goes on with its last value, and what a longer one has beyond them is not used. The default is the base model's own, 5e-6 for a model that names none.
              * @default null
              * @example [
              *       0.00005,
@@ -3338,7 +3339,7 @@ export interface components {
             };
             /** @description Names that lead to this version now, in alphabetical order. The newest version has `latest`, and the checkpoint of step N has `step<N>`. */
             aliases: string[];
-            /** @description Labels of the version. */
+            /** @description Labels of the version, in the order in which they were added. */
             tags: string[];
             /**
              * @description SHA-256 of type, metadata, file paths and contents, as hexadecimal digits. Two versions of an artifact never have the same.
@@ -3560,14 +3561,14 @@ export interface components {
              */
             role: "member" | "admin";
             /**
-             * @description Projects of the team whose automations the member manages, by name; they need not exist yet.
+             * @description Projects of the team whose automations the member manages, by name, in alphabetical order and each once; they need not exist yet.
              * @example [
              *       "yes-no-maybe"
              *     ]
              */
             project_admin: components["schemas"]["ResourceName"][];
             /**
-             * @description Registries of the team whose automations the member manages, by name; they need not exist yet.
+             * @description Registries of the team whose automations the member manages, by name, in alphabetical order and each once; they need not exist yet.
              * @example [
              *       "production"
              *     ]
@@ -4665,7 +4666,7 @@ export interface components {
              */
             name?: string;
             /**
-             * @description What it is for.
+             * @description What it is for; null takes away what was there.
              * @example Tells the chat room what goes live.
              */
             description?: string | null;
@@ -5006,7 +5007,7 @@ export interface components {
         ModelIdFilter: string;
         /** @description Gives only the jobs that are in this status now. */
         StatusFilter: components["schemas"]["TrainingJobStatus"];
-        /** @description Makes the creation safe to repeat. The same key with the same body gives the same job, the same key with another body is a 422. Keys are scoped to team and operation and kept for 24 hours. */
+        /** @description Makes the creation safe to repeat. The same key with the same body, byte for byte, gives the same job, the same key with another body is a 422. A request that is refused uses up no key. Keys are scoped to team and operation and kept for 24 hours. */
         IdempotencyKey: string;
         /** @description Id of the training job, as its creation gave it. RL and SFT jobs share one space of ids. */
         TrainingJobId: string;
@@ -5897,7 +5898,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the creation safe to repeat. The same key with the same body gives the same job, the same key with another body is a 422. Keys are scoped to team and operation and kept for 24 hours. */
+                /** @description Makes the creation safe to repeat. The same key with the same body, byte for byte, gives the same job, the same key with another body is a 422. A request that is refused uses up no key. Keys are scoped to team and operation and kept for 24 hours. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -5934,7 +5935,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the creation safe to repeat. The same key with the same body gives the same job, the same key with another body is a 422. Keys are scoped to team and operation and kept for 24 hours. */
+                /** @description Makes the creation safe to repeat. The same key with the same body, byte for byte, gives the same job, the same key with another body is a 422. A request that is refused uses up no key. Keys are scoped to team and operation and kept for 24 hours. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;

@@ -86,6 +86,8 @@ section('Automations, which a mock does not keep', { needs: ['memory'] }, () => 
     await client.ok('updateAutomation', { ...of(automation.id), body: { name: automation.name } })
     const changed = await client.ok('updateAutomation', { ...of(automation.id), body: { description: 'new' } })
     expect(changed).toEqual({ ...automation, description: 'new', updated_at: changed.updated_at })
+    const cleared = await client.ok('updateAutomation', { ...of(automation.id), body: { description: null } })
+    expect(cleared.description).toBeNull()
     const event = { type: 'ADD_ARTIFACT_ALIAS', alias_regex: 'best' }
     expect(await client.ok('updateAutomation', { ...of(automation.id), body: { event } })).toMatchObject({ event })
     await client.refused('updateAutomation', 422, { ...of(automation.id), body: { filter: { user: 'ada' } } })

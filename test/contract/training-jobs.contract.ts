@@ -79,6 +79,21 @@ section('Training jobs one by one, which a mock does not run', { needs: ['memory
       })
     })
 
+    check(
+      'createRlTrainingJob/uses-up-no-key-for-a-refusal',
+      { timeout: LIMIT, needs: ['training'], source: REPEATS },
+      async () => {
+        const model = await createModel('refused-key')
+        const headers = { 'idempotency-key': `${runId}-refused` }
+        const body = { model_id: unknownId, trajectory_groups: [] }
+        await client.refused('createRlTrainingJob', 404, { headers, body })
+        await client.refused('createRlTrainingJob', 422, { headers, body: { ...body, trajectory_groups: 7 } })
+        const own = { ...body, model_id: model.id }
+        const { id } = await client.ok('createRlTrainingJob', { headers, body: own })
+        expect((await client.ok('createRlTrainingJob', { headers, body: own })).id).toBe(id)
+      },
+    )
+
     check('createRlTrainingJob/refuses-an-idempotency-key-with-spaces', async () => {
       const body = { model_id: home.id, trajectory_groups: [] }
       await client.refused('createRlTrainingJob', 422, { headers: { 'idempotency-key': 'a b' }, body })

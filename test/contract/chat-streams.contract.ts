@@ -8,6 +8,8 @@ import { judgeTiming, type StreamTry, timeOf } from './stream-timing.ts'
 const messages = [{ role: 'user', content: 'Say hello.' }]
 const SEEDED = { temperature: 1, seed: 7, max_completion_tokens: 12 }
 const GREEDY = { temperature: 0, max_completion_tokens: 12 }
+/** Whatever comes first ends the answer. */
+const ANY_TOKENS = Array.from({ length: 500 }, (_, id) => id)
 const TOKENS = { logprobs: true, top_logprobs: 2, return_token_ids: true }
 /** Long enough that its beginning and its end can be told apart. */
 const LONG = { temperature: 1, seed: 3, ignore_eos: true, max_completion_tokens: 400 }
@@ -30,6 +32,7 @@ section('Chat streams, which a mock repeats from an example', OPTIONS, () => {
     ['seeded', { ...SEEDED, n: 3 }],
     ['with-tokens', { ...SEEDED, ...TOKENS, n: 2 }],
     ['of-one-token', { ...GREEDY, ...TOKENS, max_completion_tokens: 1 }],
+    ['up-to-a-stop-token', { ...SEEDED, ...TOKENS, stop_token_ids: ANY_TOKENS }],
   ])('createChatCompletion/streams-what-it-would-answer-%s', async (_, more) => {
     const { chunks } = await streamChat({ ...base, ...more })
     expectSameWholes(fromChunks(chunks), fromChoices((await complete(more)).choices))

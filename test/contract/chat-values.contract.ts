@@ -6,9 +6,13 @@ import { client, clientOf, home, inProcess, target, uriOf } from './setup.ts'
 
 const messages = [{ role: 'user', content: 'Say hello.' }]
 const GREEDY = { temperature: 0, max_completion_tokens: 12, return_token_ids: true }
+/** Beyond its end a text is less certain, so that what is not greedy shows. */
+const LONG = { ...GREEDY, max_completion_tokens: 30, ignore_eos: true }
 /** Hot and long enough that two draws are hardly ever the same. */
 const HOT = { temperature: 2, max_completion_tokens: 40, ignore_eos: true, return_token_ids: true }
 const SEEDED = { ...HOT, max_completion_tokens: 24, n: 2, seed: 5 }
+const RANK = '/components/schemas/PromptLogprob/properties/rank/description'
+const REPETITION = '/components/schemas/RepetitionDetection/properties/min_count/description'
 const MOST_STOPS = 16
 /** Of a long prompt. */
 const MOST_WORDS = 1500
@@ -55,14 +59,14 @@ section('Values of the fields of a chat, which a mock does not compute', { needs
     ['a-tiny-top-p', { top_p: 1e-9 }],
     ['a-min-p-of-1', { min_p: 1 }],
   ])('createChatCompletion/is-greedy-with-%s', toSource, async (_, more) => {
-    const [greedy] = await idsOf(GREEDY)
-    for (const seed of [1, 2]) expect(await idsOf({ ...GREEDY, temperature: 2, seed, ...more })).toEqual([greedy])
+    const [greedy] = await idsOf(LONG)
+    for (const seed of [1, 2]) expect(await idsOf({ ...LONG, temperature: 2, seed, ...more })).toEqual([greedy])
   })
 
   check('createChatCompletion/is-greedy-whatever-the-filters', { source: fieldSource('temperature') }, async () => {
-    const [greedy] = await idsOf(GREEDY)
+    const [greedy] = await idsOf(LONG)
     for (const more of [{ top_k: 2 }, { top_p: 0.5 }, { min_p: 0.9 }])
-      expect(await idsOf({ ...GREEDY, ...more }), JSON.stringify(more)).toEqual([greedy])
+      expect(await idsOf({ ...LONG, ...more }), JSON.stringify(more)).toEqual([greedy])
   })
 
   checkEach<[string, number]>([
@@ -125,6 +129,80 @@ section('Values of the fields of a chat, which a mock does not compute', { needs
       expect(usage!.completion_tokens).toBeGreaterThanOrEqual(least)
     },
   )
+
+  check('createChatCompletion/clamps-biases', { source: fieldSource('logit_bias') }, async () => {
+    const [, other] = (await first(LONG)).token_ids!
+    const [most] = await idsOf({ ...LONG, logit_bias: { [other!]: 100 } })
+    expect(await idsOf({ ...LONG, logit_bias: { [other!]: 1e6 } })).toEqual([most])
+    const [least] = await idsOf({ ...LONG, logit_bias: { [other!]: -100 } })
+    expect(await idsOf({ ...LONG, logit_bias: { [other!]: -1e6 } })).toEqual([least])
+  })
+
+  check(
+    'createChatCompletion/counts-the-newer-limit-where-both-are-set',
+    { source: fieldSource('max_tokens') },
+    async () => {
+      const long = { temperature: 0, ignore_eos: true }
+      for (const [max_tokens, max_completion_tokens] of [
+        [2, 6],
+        [6, 2],
+      ]) {
+        const { usage } = await complete({
+          ...long,
+          max_tokens,
+          max_completion_tokens,
+          min_tokens: max_completion_tokens,
+        })
+        expect(usage!.completion_tokens).toBe(max_completion_tokens)
+      }
+    },
+  )
+
+  check(
+    'createChatCompletion/gives-each-choice-the-whole-limit',
+    { source: fieldSource('max_completion_tokens') },
+    async () => {
+      const { choices } = await complete({ ...HOT, n: 3, max_completion_tokens: 9 })
+      expect(choices.map(({ token_ids }) => token_ids!.length)).toEqual([9, 9, 9])
+    },
+  )
+
+  check('createChatCompletion/takes-the-message-of-a-choice', { source: fieldSource('messages') }, async () => {
+    const choice = await first(GREEDY)
+    const promptOf = async (answer: object) => {
+      const history = [...messages, answer, { role: 'user', content: 'Again.' }]
+      return (await complete({ ...GREEDY, messages: history })).prompt_token_ids
+    }
+    expect(await promptOf(choice)).toEqual(await promptOf({ role: 'assistant', content: choice.message.content }))
+  })
+
+  check(
+    'createChatCompletion/writes-alternatives-as-ids-too-and-keeps-their-bytes',
+    { source: fieldSource('return_tokens_as_token_ids') },
+    async () => {
+      const tokensOf = async (more: object) => {
+        const { logprobs } = await first({ ...GREEDY, logprobs: true, top_logprobs: 2, ...more })
+        return logprobs!.content!.flatMap(one => [one, ...one.top_logprobs])
+      }
+      const [plain, asIds] = [await tokensOf({}), await tokensOf({ return_tokens_as_token_ids: true })]
+      expect(asIds.map(({ bytes }) => bytes)).toEqual(plain.map(({ bytes }) => bytes))
+      expect(asIds.filter(({ token }) => !/^token_id:\d+$/.test(token))).toEqual([])
+    },
+  )
+
+  check('createChatCompletion/ranks-among-all-tokens', { source: RANK }, async () => {
+    const ranksOf = async (prompt_logprobs: number) => {
+      const { prompt_logprobs: places, prompt_token_ids: ids } = await complete({ ...GREEDY, prompt_logprobs })
+      return places!.slice(1).map((place, index) => place![String(ids![index + 1])]!.rank)
+    }
+    const ranks = await ranksOf(5)
+    for (const few of [0, 1]) expect(await ranksOf(few), `with ${few} alternatives`).toEqual(ranks)
+  })
+
+  check('createChatCompletion/judges-no-repetition-while-off', { source: REPETITION }, async () => {
+    const off = { max_pattern_size: 0, min_count: 1 }
+    expect(await idsOf({ ...GREEDY, repetition_detection: off })).toEqual(await idsOf(GREEDY))
+  })
 
   check(
     'createChatCompletion/joins-parts-with-a-line-break',

@@ -1,16 +1,27 @@
 import { expect } from 'vitest'
-import { check, section } from '../../src/contract/check.ts'
+import { check, checkEach, section } from '../../src/contract/check.ts'
 import { operationById } from '../../src/spec/document.ts'
 import { BETWEEN_FIELDS_SOURCE, fieldSource, STREAM_SOURCE, USAGE_SOURCE } from './chat-sources.ts'
-import { streamChat } from './chat-stream.ts'
+import { expectSameWholes, fromChoices, fromChunks, streamChat } from './chat-stream.ts'
 import { client, foreignTeam, home, project, runId, target, uriOf } from './setup.ts'
 
 const OPERATION = operationById('createChatCompletion').pointer
 const TWIN = operationById('createChatCompletionSlash').pointer
 const FIELDS = '/components/schemas/ChatCompletionRequest/properties'
 const messages = [{ role: 'user', content: 'Say hello.' }]
+/** Whatever comes first ends the answer. */
+const ANY_TOKENS = Array.from({ length: 500 }, (_, id) => id)
 const SEEDED = { temperature: 1, seed: 7, max_completion_tokens: 12 }
 const GREEDY = { temperature: 0, max_completion_tokens: 12 }
+/** Requests that together have everything in their answers. */
+const TWIN_BODIES: Readonly<Record<string, object>> = {
+  'with-choices': { n: 2 },
+  'with-tokens': { n: 2, logprobs: true, top_logprobs: 2, return_token_ids: true },
+  'with-prompt-logprobs': { prompt_logprobs: 2 },
+  'at-a-stop-token': { stop_token_ids: ANY_TOKENS, return_token_ids: true },
+  'in-a-form': { structured_outputs: { choice: ['left', 'right'] } },
+  'at-the-limit': { max_completion_tokens: 1 },
+}
 
 section('Chat', {}, () => {
   const base = { model: target.baseModel, messages }
@@ -224,15 +235,21 @@ section('Chat', {}, () => {
       await client.refused('listInferenceModels', 422, { headers: { 'vendor-project': 'no slash' } })
     })
 
-    check('createChatCompletionSlash/is-its-twin', async () => {
-      const body = { ...base, ...SEEDED, n: 2 }
-      const texts = ({ choices }: { choices: { message: { content?: string | null } }[] }) =>
-        choices.map(choice => choice.message.content)
-      expect(texts(await client.ok('createChatCompletionSlash', { body }))).toEqual(
-        texts(await client.ok('createChatCompletion', { body })),
-      )
-      const streams = [await streamChat(body), await streamChat(body, { id: 'createChatCompletionSlash' })]
-      expect(streams[1]!.texts).toEqual(streams[0]!.texts)
+    checkEach(Object.entries(TWIN_BODIES))('createChatCompletionSlash/is-its-twin-%s', async (_, more) => {
+      const body = { ...base, ...SEEDED, ...more }
+      const twins = [
+        await client.ok('createChatCompletion', { body }),
+        await client.ok('createChatCompletionSlash', { body }),
+      ] as const
+      expectSameWholes(fromChoices(twins[1].choices), fromChoices(twins[0].choices))
+      const rest = ({ id: _, created: __, choices: ___, usage, prompt_logprobs, ...kept }: (typeof twins)[number]) => ({
+        ...kept,
+        ...{ prompt: prompt_logprobs?.length, tokens: usage?.total_tokens },
+      })
+      expect(rest(twins[1])).toEqual(rest(twins[0]))
+      if ('prompt_logprobs' in more) return
+      const streams = [await streamChat(body), await streamChat(body, { id: 'createChatCompletionSlash' })] as const
+      expectSameWholes(fromChunks(streams[1].chunks), fromChunks(streams[0].chunks))
     })
 
     check('inference-address/has-chat-and-models', { source: '/info/description#Addresses' }, async () => {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { check, section } from '../../src/contract/check.ts'
 import { walk } from './pages.ts'
-import { client, createModel, foreignTeam, home, project, runId, target, unknownId } from './setup.ts'
+import { client, createModel, foreignTeam, home, project, runId, target, unknownId, uriOf } from './setup.ts'
 
 const NAME = '/components/schemas/Model/properties/name/description'
 const METRICS = '/components/schemas/LoggedTrajectories/properties/metrics/description'
@@ -128,7 +128,13 @@ section('Models, which a mock does not keep', { needs: ['memory'] }, () => {
   check('deleteModel/takes-the-checkpoints-along-and-cannot-be-repeated', async () => {
     const { id, name } = await createModel('deleted')
     const path = { model_id: id }
-    // What was read may be kept by a cache.
+    // What was used may be kept by a cache.
+    const chat = {
+      model: uriOf({ entity: home.entity, project, name }),
+      messages: [{ role: 'user', content: 'hi' }],
+      max_completion_tokens: 1,
+    }
+    await client.ok('createChatCompletion', { body: chat })
     for (let time = 0; time < 2; time++) await client.ok('getModel', { path })
     await client.ok('listCheckpoints', { path })
     expect(await client.ok('deleteModel', { path })).toEqual({
@@ -139,6 +145,7 @@ section('Models, which a mock does not keep', { needs: ['memory'] }, () => {
     await client.refused('deleteModel', 404, { path })
     await client.refused('getModel', 404, { path })
     await client.refused('listCheckpoints', 404, { path })
+    await client.refused('createChatCompletion', 404, { body: chat })
     await client.refused('getArtifactVersion', 404, { path: { entity: home.entity, project, name, version: 'step0' } })
     expect(await walk('listModels', {}, { limit: 100 })).not.toContain(id)
   })

@@ -1,0 +1,73 @@
+/** How the options of a form change the text, and which forms a text may have. */
+import { expect } from 'vitest'
+import { check, section } from '../../src/contract/check.ts'
+import { client, target } from './setup.ts'
+
+const RULES = '/components/schemas/StructuredOutputs/properties'
+const FORMAT = '/components/schemas/JsonSchemaResponseFormat/description'
+const messages = [{ role: 'user', content: 'Give me an object.' }]
+const EITHER = { enum: ['x', 'y'] }
+const PAIR = { type: 'object', properties: { a: EITHER, b: EITHER }, required: ['a', 'b'], additionalProperties: false }
+/** Optional white space may come at any of some places: with so many draws it does. */
+const DRAWS = 8
+
+section('Forms of a text, which a mock does not follow', { needs: ['memory'], home: false }, () => {
+  const texts = async (more: object) => {
+    const body = { model: target.baseModel, messages, temperature: 2, max_completion_tokens: 200, ...more }
+    const { choices } = await client.ok('createChatCompletion', { body })
+    // What was cut off is no whole text.
+    return choices.filter(choice => choice.finish_reason === 'stop').map(choice => choice.message.content!)
+  }
+
+  check(
+    'createChatCompletion/writes-json-without-white-space-when-asked',
+    { source: `${RULES}/disable_any_whitespace/description` },
+    async () => {
+      const structured_outputs = { json: PAIR, disable_any_whitespace: true }
+      for (const text of await texts({ n: DRAWS, seed: 1, structured_outputs }))
+        expect(text).toBe(JSON.stringify(JSON.parse(text)))
+    },
+  )
+
+  check(
+    'createChatCompletion/writes-json-with-the-white-space-asked-for',
+    { source: `${RULES}/whitespace_pattern/description` },
+    async () => {
+      const structured_outputs = { json: PAIR, whitespace_pattern: '  ' }
+      for (const text of await texts({ n: DRAWS, seed: 1, structured_outputs }))
+        expect(text).toMatch(/^\{ {2}"a" {2}: {2}"[xy]" {2}, {2}"b" {2}: {2}"[xy]" {2}\}$/)
+    },
+  )
+
+  check(
+    'createChatCompletion/keeps-further-properties-out-when-asked',
+    { source: `${RULES}/disable_additional_properties/description` },
+    async () => {
+      const { additionalProperties: _, ...open } = PAIR
+      const structured_outputs = { json: open, disable_additional_properties: true }
+      for (const text of await texts({ n: DRAWS, seed: 1, structured_outputs }))
+        expect(Object.keys(JSON.parse(text)).toSorted()).toEqual(['a', 'b'])
+    },
+  )
+
+  check('createChatCompletion/takes-a-schema-without-the-type-of-its-format', { source: FORMAT }, async () => {
+    const json_schema = { name: 'pair', schema: PAIR }
+    for (const response_format of [{ json_schema }, { json_schema: { ...json_schema, strict: false } }])
+      for (const text of await texts({ n: 2, seed: 1, response_format }))
+        expect(JSON.parse(text)).toEqual({ a: expect.stringMatching(/^[xy]$/), b: expect.stringMatching(/^[xy]$/) })
+  })
+
+  check(
+    'createChatCompletion/takes-another-backend-that-nobody-chose',
+    { source: `${RULES}/_backend/description` },
+    async () => {
+      const rule = { choice: ['left', 'right'] }
+      for (const more of [{ _backend: 'auto' }, { _backend: 'other', _backend_was_auto: true }])
+        for (const text of await texts({ structured_outputs: { ...rule, ...more } }))
+          expect(rule.choice).toContain(text)
+      const refused = { ...rule, _backend: 'other', _backend_was_auto: true, disable_fallback: true }
+      const body = { model: target.baseModel, messages, structured_outputs: refused }
+      await client.refused('createChatCompletion', 422, { body })
+    },
+  )
+})

@@ -16,7 +16,7 @@ export interface Arrival {
 export interface EndpointReply {
   /** Null: the connection is closed without an answer. */
   status: number | null
-  headers?: Record<string, string>
+  headers?: Record<string, string | string[]>
   body?: string
 }
 

@@ -66,6 +66,43 @@ section('Artifacts, which a mock does not keep', { needs: ['memory'] }, () => {
     expect((await get('moving', 'latest')).version).toBe('v1')
   })
 
+  check('createArtifactVersion/leaves-latest-where-it-is-for-known-content', async () => {
+    const first = await createArtifact('known', upload)
+    await createArtifact('known', { files: { a: 'b' }, version: { type: 'dataset' } })
+    expect((await createArtifact('known', upload)).id).toBe(first.id)
+    expect((await get('known', 'latest')).version).toBe('v1')
+    expect((await get('known', 'v0')).aliases).toEqual(['first'])
+  })
+
+  check('createArtifactVersion/tells-paths-apart-by-letter-case', async () => {
+    const files = { 'a.txt': 'lower', 'A.txt': 'upper' }
+    await createArtifact('paths-case', { files, version: { type: 'dataset' } })
+    for (const [path, text] of Object.entries(files)) expect((await getFile('paths-case', path)).text).toBe(text)
+  })
+
+  check('getArtifactFile/follows-an-alias-that-moves', async () => {
+    const of = (text: string) => ({ files: { a: text }, version: { type: 'dataset', aliases: ['best'] } })
+    const read = async (version: string) =>
+      (await client.call('getArtifactFile', { path: { ...at('follows', version).path, path: 'a' } })).text
+    for (const text of ['one', 'two']) {
+      await createArtifact('follows', of(text))
+      expect([await read('best'), await read('latest')]).toEqual([text, text])
+    }
+    await client.ok('addArtifactAlias', { path: { ...at('follows', 'v0').path, alias: 'best' } })
+    expect([await read('best'), await read('latest')]).toEqual(['one', 'two'])
+  })
+
+  check('listArtifactVersions/orders-by-number-and-not-by-its-digits', async () => {
+    const numbers = Array.from({ length: 12 }, (_, number) => number)
+    for (const number of numbers)
+      await createArtifact('dozen', { files: { a: String(number) }, version: { type: 'dataset' } })
+    const listed = async (order: string) =>
+      (await client.ok('listArtifactVersions', { ...at('dozen'), query: { order } })).data.map(one => one.version)
+    const names = numbers.map(number => `v${number}`)
+    expect(await listed('asc')).toEqual(names)
+    expect(await listed('desc')).toEqual(names.toReversed())
+  })
+
   checkEach<[string, Upload]>([
     ['a-path-that-climbs', { files: { '../a': 'x' }, version: { type: 't' } }],
     ['an-absolute-path', { files: { '/a': 'x' }, version: { type: 't' } }],

@@ -53,6 +53,15 @@ section('Automations, which a mock does not keep', { needs: ['memory'] }, () => 
     expect(await client.ok('getAutomation', of(automation.id))).toEqual(automation)
   })
 
+  check(
+    'createAutomation/keeps-blanks-in-names-and-descriptions',
+    { source: '/info/description#Ids, times and null' },
+    async () => {
+      const words = { name: ` ${runId}  two  blanks `, description: ' a\n b ' }
+      expect(await create(words)).toMatchObject(words)
+    },
+  )
+
   check('createAutomation/takes-each-event-of-a-registry', async () => {
     const scope = { type: 'registry', entity: home.entity, registry: `${runId}-models` }
     for (const type of ['ADD_ARTIFACT_TAG', 'LINK_ARTIFACT']) {
@@ -88,6 +97,9 @@ section('Automations, which a mock does not keep', { needs: ['memory'] }, () => 
     expect(changed).toEqual({ ...automation, description: 'new', updated_at: changed.updated_at })
     const cleared = await client.ok('updateAutomation', { ...of(automation.id), body: { description: null } })
     expect(cleared.description).toBeNull()
+    const payload = { other: '$alias' }
+    const replaced = await client.ok('updateAutomation', { ...of(automation.id), body: { payload } })
+    expect(replaced.payload, 'as a whole').toEqual(payload)
     const event = { type: 'ADD_ARTIFACT_ALIAS', alias_regex: 'best' }
     expect(await client.ok('updateAutomation', { ...of(automation.id), body: { event } })).toMatchObject({ event })
     await client.refused('updateAutomation', 422, { ...of(automation.id), body: { filter: { user: 'ada' } } })

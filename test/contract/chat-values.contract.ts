@@ -2,6 +2,7 @@
 import { expect } from 'vitest'
 import { check, checkEach, SkipError, section } from '../../src/contract/check.ts'
 import { BETWEEN_FIELDS_SOURCE, fieldSource } from './chat-sources.ts'
+import { streamChat } from './chat-stream.ts'
 import { client, clientOf, home, inProcess, target, uriOf } from './setup.ts'
 
 const messages = [{ role: 'user', content: 'Say hello.' }]
@@ -322,6 +323,15 @@ section('Values of the fields of a chat, which a mock does not compute', { needs
   })
 
   section('of a trained model', { home: true }, () => {
+    check(
+      'createChatCompletion/streams-no-logprobs-when-told-not-to',
+      { source: fieldSource('logprobs') },
+      async () => {
+        const { chunks } = await streamChat({ ...base, ...GREEDY, model: uriOf(home), logprobs: false })
+        expect(chunks.flatMap(({ choices }) => choices).filter(({ logprobs }) => logprobs)).toEqual([])
+      },
+    )
+
     checkEach<[string, object]>([
       ['logprobs-of-null', { logprobs: null }],
       ['logprobs-of-true', { logprobs: true }],

@@ -97,6 +97,34 @@ section('Deliveries, of which a mock makes none', { needs: NEEDS, tag: 'webhooks
         },
       )
 
+      check(
+        'testWebhook/joins-headers-of-one-name',
+        { source: '/components/schemas/WebhookTestResult/properties/headers/description' },
+        async () => {
+          const { result } = await test({ answer: { status: 200, headers: { 'X-Part': ['a', 'b'] } } })
+          expect(result.headers?.['x-part']).toMatch(/^a, ?b$/)
+        },
+      )
+
+      check(
+        'testWebhook/uses-the-new-value-of-a-secret-at-once',
+        { source: '/paths/~1v1~1preview~1teams~1{entity}~1secrets~1{name}/put/description' },
+        async () => {
+          const { receiver } = await takeScene()
+          const token = { name: secretName('replaced_token'), value: 'the-first-value' }
+          const path = { entity: home.entity, name: token.name }
+          await client.ok('putSecret', { path, body: { value: token.value } })
+          const endpoint = await openEndpoint(receiver, 'replaced', undefined, { token })
+          const sent = async () => {
+            await client.ok('testWebhook', { path: endpoint.path, body: {} })
+            return endpoint.inbox.arrivals.at(-1)?.headers.authorization
+          }
+          expect(await sent()).toBe(`Bearer ${token.value}`)
+          await client.ok('putSecret', { path, body: { value: 'the-second-value' } })
+          expect(await sent()).toBe('Bearer the-second-value')
+        },
+      )
+
       check('testWebhook/follows-no-redirect', async () => {
         const { receiver } = await takeScene()
         const other = receiver.open()

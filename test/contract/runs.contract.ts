@@ -1,8 +1,11 @@
 import { expect } from 'vitest'
 import { check, section } from '../../src/contract/check.ts'
 import { checkPages, walk } from './pages.ts'
-import { client, createModel, foreignTeam, home, project, runId, target, unknownId } from './setup.ts'
+import { client, createModel, foreignTeam, home, onCleanup, project, runId, target, unknownId } from './setup.ts'
 
+const SPREAD = '/components/schemas/TrainingEventData/properties/reward_std_dev/description'
+const CHECKPOINT = '/components/schemas/Checkpoint/properties/metrics/description'
+const USER = '/components/schemas/Run/properties/user/description'
 const message = { role: 'user', content: 'hi' }
 const answer = { role: 'assistant', content: 'yes' }
 
@@ -62,6 +65,46 @@ section('Runs, which a mock does not keep', { needs: ['memory'] }, () => {
     expect({ last_name, has_more }).toEqual({ last_name: 'val/turns', has_more: false })
     const { data } = await client.ok('listCheckpoints', { path: { model_id: id } })
     expect(data[0]!.metrics).toMatchObject({ 'val/reward': 0, 'val/num_groups': 1, 'val/turns': 3 })
+  })
+
+  check('logTrajectories/averages-over-attempts-and-groups', { source: SPREAD }, async () => {
+    const { id, run_id } = await createModel('averages')
+    const groups = [
+      { trajectories: [trajectory(1), trajectory(0), trajectory(0)], exceptions: [{}, {}] },
+      { trajectories: [trajectory(5)] },
+      { trajectories: [trajectory(1), trajectory(3)], exceptions: [{}] },
+    ]
+    const body = { split: 'val', trajectory_groups: groups }
+    await client.ok('logTrajectories', { path: { model_id: id }, body })
+    const { metrics } = await readMetrics(run_id!)
+    const value = (name: string) => metrics[`val/${name}`]![0]!.value
+    expect(value('reward')).toBeCloseTo(10 / 6, 5)
+    // Of thirds 1, 0, 0 and of 1, 3; a group of one has no spread.
+    expect(value('reward_std_dev')).toBeCloseTo((Math.sqrt(2) / 3 + 1) / 2, 5)
+    expect(value('exception_rate')).toBeCloseTo(3 / 9, 5)
+  })
+
+  check('listCheckpoints/keeps-the-metrics-of-each-split', { source: CHECKPOINT }, async () => {
+    const { id } = await createModel('two-splits')
+    await log(id, 'val', [1])
+    await log(id, 'test', [2])
+    const { data } = await client.ok('listCheckpoints', { path: { model_id: id } })
+    expect(data[0]!.metrics).toMatchObject({ 'val/reward': 1, 'test/reward': 2 })
+  })
+
+  check('listRuns/tells-who-made-the-model', { needs: ['second-key'], source: USER }, async () => {
+    const as = { bearer: target.secondApiKey! }
+    const { user } = await client.ok('createApiKey', { body: { name: `${runId}-reader` }, as })
+    const member = { path: { entity: home.entity, user } }
+    onCleanup(() => client.call('deleteMember', member))
+    await client.ok('putMember', { ...member, body: { role: 'member' } })
+    const query = { entity: home.entity, project }
+    const runOf = async (options: object) =>
+      (await client.ok('listRuns', { query: { ...query, limit: 100 }, ...options })).data.find(
+        run => run.model_id === home.id,
+      )
+    expect(await runOf({ as })).toEqual(await runOf({}))
+    await client.ok('deleteMember', member)
   })
 
   check('getRunMetrics/selects-names', async () => {
@@ -128,6 +171,23 @@ section('Runs, which a mock does not keep', { needs: ['memory'] }, () => {
       { reward: 0, messages_and_choices: [message], tools: [], metrics: {}, start_time: null, is_shortened: false },
     ])
     expect(data[0]).not.toHaveProperty('unknown')
+  })
+
+  check('listTrajectories/keeps-choices-as-they-were-sent', async () => {
+    const { id } = await createModel('choices')
+    const body = {
+      messages: [message],
+      model: target.baseModel,
+      logprobs: true,
+      top_logprobs: 1,
+      return_token_ids: true,
+    }
+    const [choice] = (await client.ok('createChatCompletion', { body: { ...body, max_completion_tokens: 4 } })).choices
+    const logged = { messages_and_choices: [message, choice], reward: 1 }
+    const trajectory_groups = [{ trajectories: [logged] }]
+    await client.ok('logTrajectories', { path: { model_id: id }, body: { split: 'val', trajectory_groups } })
+    const { data } = await client.ok('listTrajectories', { path: { model_id: id } })
+    expect(data[0]!.messages_and_choices).toEqual([message, choice])
   })
 
   check('listTrajectories/selects-a-split', async () => {

@@ -51,6 +51,23 @@ section('Scorers, which a mock does not keep', { needs: ['memory'] }, () => {
     },
   )
 
+  check('createScorer/keeps-what-is-null-empty-or-odd', async () => {
+    const odd = { mine: null, empty: {}, none: [], text: '', zero: 0, no: false, Mine: 'other', 'a b': '  spaces  ' }
+    const scorer = await createScorer('odd', { ...odd, name: '  two  blanks ' })
+    expect(scorer).toMatchObject({ ...odd, name: '  two  blanks ' })
+    expect(await client.ok('getScorer', { path: { ...named('odd'), digest: scorer.digest } })).toEqual(scorer)
+  })
+
+  check(
+    'createScorer/never-gives-a-number-twice',
+    { source: '/components/schemas/Scorer/properties/version_index/description' },
+    async () => {
+      const digests = await createVersions('numbers', 3)
+      await remove('numbers', { digests: digests.slice(0, 2) })
+      expect((await createScorer('numbers', { index: 'new' })).version_index).toBe(3)
+    },
+  )
+
   check('createScorer/gives-the-same-content-the-same-version', async () => {
     const first = await createScorer('same', { a: 1, b: 2 })
     expect(await createScorer('same', { b: 2, a: 1 })).toEqual(first)
@@ -80,6 +97,8 @@ section('Scorers, which a mock does not keep', { needs: ['memory'] }, () => {
     expect(await remove('forms', { digests: `${c},${d}` })).toEqual({ num_deleted: 2 })
     expect(await remove('forms', { 'digests[]': e })).toEqual({ num_deleted: 1 })
     expect(await remove('forms', {}, [f])).toEqual({ num_deleted: 1 })
+    const [h, i] = (await createVersions('both', 2)) as [string, string]
+    expect(await remove('both', { digests: h }, [i, h])).toEqual({ num_deleted: 2 })
     expect(await isThere('forms', g)).toBe(true)
     expect(await remove('forms', { digests: '' })).toEqual({ num_deleted: 1 })
   })

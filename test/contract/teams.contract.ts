@@ -117,6 +117,11 @@ section('API keys, which a mock does not keep', { needs: ['memory'] }, () => {
     expect((list.body as { data: unknown[] }).data).toContainEqual(shown)
   })
 
+  check('createApiKey/keeps-blanks-in-names', { source: '/info/description#Ids, times and null' }, async () => {
+    const name = ` ${runId}  two  blanks `
+    expect((await createKey({ name })).name).toBe(name)
+  })
+
   check('createApiKey/refuses-a-team-that-the-caller-is-not-in', async () => {
     await client.refused('createApiKey', 403, { body: { name: `${runId}-key`, team: foreignTeam } })
     expect((await createKey({ team: null })).team).toBe(home.entity)
@@ -208,6 +213,10 @@ section('Members, which a mock does not keep', { needs: ['memory'] }, () => {
     const bind = (number: number) =>
       client.ok('createApiKey', { body: { name: `${runId}-bound-${number}`, team: home.entity }, as })
     const keys = [await bind(1), await bind(2)]
+    const asked = { body: { name: `${runId}-asked` }, as: { bearer: keys[0]!.key } }
+    const more = await client.ok('createApiKey', asked)
+    expect(more.team, 'the team of the key that asks').toBe(home.entity)
+    keys.push(more)
     const models = (key: string) => client.call('listModels', { as: { bearer: key }, query: { limit: 1 } })
     for (const { key } of keys) expect((await models(key)).status).toBe(200)
     expect(await client.ok('deleteMember', { path })).toMatchObject({ user, deleted_api_keys: keys.length })

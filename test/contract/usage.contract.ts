@@ -8,6 +8,7 @@ import { client, createModel, foreignTeam, home, runId, target, uriOf } from './
 type Line = Success<'getUsage'>['data'][number]
 type Tokens = { prompt_tokens?: number; completion_tokens?: number } | null | undefined
 
+const LINE = '/components/schemas/UsageLine/properties/prompt_tokens/description'
 const KEY = '/components/schemas/UsageLine/properties/api_key_id/description'
 const HEADER = '/components/parameters/ProjectHeader/description'
 const base = { messages: [{ role: 'user', content: 'Say hello.' }], temperature: 1, seed: 5, max_completion_tokens: 6 }
@@ -42,6 +43,21 @@ section('Usage, which a mock does not count', { needs: ['memory', 'own-project']
     expect(total('prompt_tokens')).toBe(sum(replies, 'prompt_tokens'))
     expect(total('completion_tokens')).toBe(sum(replies, 'completion_tokens'))
     expect(total('cached_tokens')).toBeLessThanOrEqual(total('prompt_tokens'))
+  })
+
+  check('getUsage/counts-cached-prompts-in-lines-that-keep-their-ids', { source: LINE }, async () => {
+    const project = `${runId}-cached`
+    const messages = [{ role: 'user', content: `${'hello '.repeat(100)}${runId}` }]
+    const replies: Tokens[] = []
+    const ids: (string | undefined)[] = []
+    for (let time = 0; time < 3; time++) {
+      replies.push(await complete(project, { messages }))
+      const lines = await readUsage({ project })
+      expect(lines[0]).toMatchObject({ requests: time + 1, prompt_tokens: sum(replies, 'prompt_tokens') })
+      ids.push(lines[0]?.id)
+    }
+    expect(new Set(ids).size).toBe(1)
+    expect(new Set(replies.map(usage => usage?.prompt_tokens)).size, 'the same prompt').toBe(1)
   })
 
   check('getUsage/has-a-line-for-each-key', { source: KEY }, async () => {

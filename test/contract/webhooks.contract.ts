@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { check, section } from '../../src/contract/check.ts'
 import type { Success } from '../../src/contract/client.ts'
 import { checkPages } from './pages.ts'
-import { client, foreignTeam, home, runId, unknownId } from './setup.ts'
+import { client, foreignTeam, home, runId, secretName, unknownId } from './setup.ts'
 
 const PUBLIC = 'https://hooks.example.com/deploy'
 
@@ -59,6 +59,18 @@ section('Webhooks, which a mock does not keep', { needs: ['memory'] }, () => {
     expect(moved).toEqual({ ...webhook, ...body, updated_at: moved.updated_at })
     const unknown = { signing_secret: `${runId}-no-secret` }
     await client.refused('updateWebhook', 400, { path: place(webhook), body: unknown })
+  })
+
+  check('updateWebhook/takes-the-same-address-as-no-move', async () => {
+    const secret = { entity: home.entity, name: secretName('kept_key') }
+    await client.ok('putSecret', { path: secret, body: { value: 'a value' } })
+    const body = { name: nameOf('same'), endpoint_url: PUBLIC, signing_secret: secret.name }
+    const webhook = await client.ok('createWebhook', { path: team(), body })
+    const same = await client.ok('updateWebhook', { path: place(webhook), body: { endpoint_url: PUBLIC } })
+    expect(same).toEqual({ ...webhook, updated_at: same.updated_at })
+    const cleared = await client.ok('updateWebhook', { path: place(webhook), body: { signing_secret: null } })
+    expect(cleared).toMatchObject({ signing_secret: null, access_token_secret: null, endpoint_url: PUBLIC })
+    expect((await client.ok('getWebhook', { path: place(webhook) })).signing_secret).toBeNull()
   })
 
   check('updateWebhook/disables-and-enables', async () => {

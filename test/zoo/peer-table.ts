@@ -24,6 +24,7 @@ export interface PeerTable {
 const TITLES: Partial<Record<ZooName, string>> = {
   first: 'First zoo',
   'held-out': 'Held-out zoo',
+  fresh: 'Fresh zoo',
   variants: 'Correct variants, where each X is a false alarm',
 }
 

@@ -1,7 +1,7 @@
 /**
  * `npm run zoo:peers`: runs other tools on faults of the zoos, and the suite on the same ones, and writes which found what to peers.md.
  *
- *   --zoo NAME      first, held-out or variants; may be repeated. Default: all three
+ *   --zoo NAME      first, held-out, fresh or variants; may be repeated. Default: all four
  *   --sample N      faults drawn from each zoo (60), at random by a seed
  *   --only NAME     only the faults of these names; may be repeated. The table is printed and not written
  *   --minutes N     stop after so long (25); the table tells how far it got
@@ -33,7 +33,7 @@ interface Drawn {
 
 const { values } = parseArgs({
   options: {
-    zoo: { type: 'string', multiple: true, default: ['variants', 'first', 'held-out'] },
+    zoo: { type: 'string', multiple: true, default: ['variants', 'first', 'held-out', 'fresh'] },
     sample: { type: 'string', default: '60' },
     only: { type: 'string', multiple: true, default: [] },
     minutes: { type: 'string', default: '25' },

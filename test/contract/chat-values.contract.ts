@@ -1,9 +1,8 @@
 /** What single values of the fields of a chat mean: those that change nothing, those at an edge, and those that are one of several. */
 import { expect } from 'vitest'
-import { check, checkEach, SkipError, section } from '../../src/contract/check.ts'
-import { BETWEEN_FIELDS_SOURCE, fieldSource } from './chat-sources.ts'
-import { streamChat } from './chat-stream.ts'
-import { client, clientOf, home, inProcess, target, uriOf } from './setup.ts'
+import { check, checkEach, section } from '../../src/contract/check.ts'
+import { fieldSource } from './chat-sources.ts'
+import { client, target } from './setup.ts'
 
 const messages = [{ role: 'user', content: 'Say hello.' }]
 const GREEDY = { temperature: 0, max_completion_tokens: 12, return_token_ids: true }
@@ -12,11 +11,8 @@ const LONG = { ...GREEDY, max_completion_tokens: 30, ignore_eos: true }
 /** Hot and long enough that two draws are hardly ever the same. */
 const HOT = { temperature: 2, max_completion_tokens: 40, ignore_eos: true, return_token_ids: true }
 const SEEDED = { ...HOT, max_completion_tokens: 24, n: 2, seed: 5 }
-const RANK = '/components/schemas/PromptLogprob/properties/rank/description'
 const REPETITION = '/components/schemas/RepetitionDetection/properties/min_count/description'
 const MOST_STOPS = 16
-/** Of a long prompt. */
-const MOST_WORDS = 1500
 
 const toSource = (_: string, more: object) => ({ source: fieldSource(Object.keys(more)[0]!) })
 
@@ -168,182 +164,8 @@ section('Values of the fields of a chat, which a mock does not compute', { needs
     },
   )
 
-  check('createChatCompletion/takes-the-message-of-a-choice', { source: fieldSource('messages') }, async () => {
-    const choice = await first(GREEDY)
-    const promptOf = async (answer: object) => {
-      const history = [...messages, answer, { role: 'user', content: 'Again.' }]
-      return (await complete({ ...GREEDY, messages: history })).prompt_token_ids
-    }
-    expect(await promptOf(choice)).toEqual(await promptOf({ role: 'assistant', content: choice.message.content }))
-  })
-
-  check(
-    'createChatCompletion/writes-alternatives-as-ids-too-and-keeps-their-bytes',
-    { source: fieldSource('return_tokens_as_token_ids') },
-    async () => {
-      const tokensOf = async (more: object) => {
-        const { logprobs } = await first({ ...GREEDY, logprobs: true, top_logprobs: 2, ...more })
-        return logprobs!.content!.flatMap(one => [one, ...one.top_logprobs])
-      }
-      const [plain, asIds] = [await tokensOf({}), await tokensOf({ return_tokens_as_token_ids: true })]
-      expect(asIds.map(({ bytes }) => bytes)).toEqual(plain.map(({ bytes }) => bytes))
-      expect(asIds.filter(({ token }) => !/^token_id:\d+$/.test(token))).toEqual([])
-    },
-  )
-
-  check('createChatCompletion/ranks-among-all-tokens', { source: RANK }, async () => {
-    const ranksOf = async (prompt_logprobs: number) => {
-      const { prompt_logprobs: places, prompt_token_ids: ids } = await complete({ ...GREEDY, prompt_logprobs })
-      return places!.slice(1).map((place, index) => place![String(ids![index + 1])]!.rank)
-    }
-    const ranks = await ranksOf(5)
-    for (const few of [0, 1]) expect(await ranksOf(few), `with ${few} alternatives`).toEqual(ranks)
-  })
-
   check('createChatCompletion/judges-no-repetition-while-off', { source: REPETITION }, async () => {
     const off = { max_pattern_size: 0, min_count: 1 }
     expect(await idsOf({ ...GREEDY, repetition_detection: off })).toEqual(await idsOf(GREEDY))
-  })
-
-  check(
-    'createChatCompletion/joins-parts-with-a-line-break',
-    { source: '/components/schemas/TextContentPart/properties/text/description' },
-    async () => {
-      const promptOf = async (content: unknown) =>
-        (await complete({ ...GREEDY, messages: [{ role: 'user', content }] })).prompt_token_ids
-      const parts = ['Say', 'hello', ''].map(text => ({ type: 'text', text }))
-      expect(await promptOf(parts)).toEqual(await promptOf('Say\nhello\n'))
-      expect(await promptOf(['Say', 'hello', ''])).toEqual(await promptOf(parts))
-      expect(await promptOf(parts.slice(0, 1))).toEqual(await promptOf('Say'))
-    },
-  )
-
-  checkEach<[string, object]>([
-    ['a-high-temperature', { temperature: 2 }],
-    ['a-low-temperature', { temperature: 0.1 }],
-    ['top-k', { top_k: 1 }],
-    ['top-p', { top_p: 0.01 }],
-    ['min-p', { min_p: 0.9 }],
-    ['a-bias', { logit_bias: { '1': 50 } }],
-    ['allowed-tokens', { allowed_token_ids: [1, 2] }],
-  ])(
-    'createChatCompletion/reports-logprobs-of-the-model-before-%s',
-    () => ({ source: '/components/schemas/TokenLogprob/properties/logprob/description' }),
-    async (_, more) => {
-      const asked = { max_completion_tokens: 1, ignore_eos: true, logprobs: true, top_logprobs: 3, seed: 1 }
-      const alternativesOf = async (more: object) => {
-        const [place] = (await first({ ...asked, ...more })).logprobs!.content!
-        return place!.top_logprobs.map(({ token, logprob }) => ({ token, logprob: expect.closeTo(logprob, 1) }))
-      }
-      const plain = (await first(asked)).logprobs!.content![0]!.top_logprobs.map(({ token, logprob }) => ({
-        token,
-        logprob,
-      }))
-      expect(plain).toEqual(await alternativesOf(more))
-    },
-  )
-
-  check(
-    'createChatCompletion/gives-the-bytes-of-each-token',
-    { source: '/components/schemas/TokenLogprob/properties/bytes/description' },
-    async () => {
-      const text = 'Zürich 🚂 東京'
-      const choice = await first({
-        structured_outputs: { choice: [text] },
-        max_completion_tokens: 100,
-        logprobs: true,
-        top_logprobs: 2,
-      })
-      expect(choice.message.content).toBe(text)
-      const bytes = Buffer.from(choice.logprobs!.content!.flatMap(one => one.bytes ?? []))
-      const wanted = Buffer.from(text)
-      expect(bytes.subarray(0, wanted.length).toString('hex')).toBe(wanted.toString('hex'))
-    },
-  )
-
-  check('createChatCompletion/echoes-a-message-of-the-same-role-only', { source: fieldSource('echo') }, async () => {
-    const plain = (await first(GREEDY)).message.content
-    expect((await first({ ...GREEDY, echo: true })).message).toMatchObject({ role: 'assistant', content: plain })
-    const going = { ...GREEDY, add_generation_prompt: false }
-    const content = `Say hello.${(await first(going)).message.content}`
-    expect((await first({ ...going, echo: true })).message).toMatchObject({ role: 'user', content })
-  })
-
-  check(
-    'createChatCompletion/lets-the-generation-prompt-yield-when-it-is-not-sent',
-    { source: BETWEEN_FIELDS_SOURCE },
-    async () => {
-      const open = {
-        ...GREEDY,
-        messages: [...messages, { role: 'assistant', content: 'Hel' }],
-        continue_final_message: true,
-      }
-      const { add_generation_prompt: _, ...unsent } = { ...open, add_generation_prompt: false }
-      expect(await idsOf({ ...open, add_generation_prompt: false })).toEqual(await idsOf(unsent))
-    },
-  )
-
-  check(
-    'createChatCompletion/hands-variables-to-a-template-of-the-request',
-    { source: fieldSource('chat_template') },
-    async () => {
-      const trusting = inProcess ? await clientOf({ settings: { trustRequestChatTemplate: true } }) : client
-      const promptOf = async (chat_template: string, more: object = {}) => {
-        const body = { ...base, max_completion_tokens: 1, return_token_ids: true, chat_template, ...more }
-        const answer = await trusting.call('createChatCompletion', { body })
-        if (answer.status === 422) throw new SkipError('this deployment trusts no template of a request')
-        return (answer.body as { prompt_token_ids?: number[] }).prompt_token_ids
-      }
-      const template = '{{ documents[0].title }} {{ note }} {{ reasoning_effort }} {{ messages[0].content }}'
-      const documents = [{ title: 'Zug', text: 'x' }]
-      const chat_template_kwargs = { note: 'abc', reasoning_effort: 'low', documents: [{ title: 'no' }] }
-      const more = { documents, chat_template_kwargs, reasoning_effort: 'high' }
-      expect(await promptOf(template, more)).toEqual(await promptOf('Zug abc high Say hello.'))
-      const alone = await promptOf(template, { chat_template_kwargs })
-      expect(alone).toEqual(await promptOf('no abc low Say hello.'))
-    },
-  )
-
-  check('createChatCompletion/reads-a-long-prompt-whole', { source: fieldSource('messages') }, async () => {
-    const { data } = await client.ok('listRouterModels')
-    const room = data.find(model => model.id === target.baseModel)!.context_length
-    const promptOf = async (count: number) => {
-      const body = {
-        ...GREEDY,
-        max_completion_tokens: 1,
-        messages: [{ role: 'user', content: 'hello '.repeat(count) }],
-      }
-      return (await complete(body)).usage!.prompt_tokens!
-    }
-    const [few, more] = [await promptOf(100), await promptOf(200)]
-    // Words are so many tokens each, wherever they stand.
-    const each = (more - few) / 100
-    const words = Math.min(MOST_WORDS, Math.floor((0.75 * room) / each))
-    expect(((await promptOf(words)) - few) / (words - 100)).toBeCloseTo(each, 1)
-  })
-
-  section('of a trained model', { home: true }, () => {
-    check(
-      'createChatCompletion/streams-no-logprobs-when-told-not-to',
-      { source: fieldSource('logprobs') },
-      async () => {
-        const { chunks } = await streamChat({ ...base, ...GREEDY, model: uriOf(home), logprobs: false })
-        expect(chunks.flatMap(({ choices }) => choices).filter(({ logprobs }) => logprobs)).toEqual([])
-      },
-    )
-
-    checkEach<[string, object]>([
-      ['logprobs-of-null', { logprobs: null }],
-      ['logprobs-of-true', { logprobs: true }],
-      ['alternatives-of-null', { top_logprobs: null }],
-      ['alternatives-of-0', { top_logprobs: 0 }],
-    ])(
-      'createChatCompletion/gives-a-trained-model-logprobs-with-%s',
-      () => ({ source: fieldSource('logprobs') }),
-      async (_, more) => {
-        const [choice] = (await complete({ ...GREEDY, model: uriOf(home), ...more })).choices
-        expect(choice!.logprobs?.content).toHaveLength(choice!.token_ids!.length)
-      },
-    )
   })
 })

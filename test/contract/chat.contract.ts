@@ -176,31 +176,6 @@ section('Chat', {}, () => {
       await client.refused('createChatCompletion', 404, { body: { ...base, model: uri() }, as })
     })
 
-    check('createChatCompletion/accepts-null-for-every-nullable-default', async () => {
-      const keys = [
-        ...[
-          'model',
-          'temperature',
-          'top_p',
-          'top_k',
-          'min_p',
-          'seed',
-          'n',
-          'stop',
-          'stream',
-          'stream_options',
-          'tools',
-        ],
-        ...['logprobs', 'top_logprobs', 'prompt_logprobs', 'frequency_penalty', 'presence_penalty', 'logit_bias'],
-        ...['repetition_penalty', 'max_tokens', 'response_format', 'structured_outputs', 'reasoning_effort', 'user'],
-        ...['parallel_tool_calls', 'stop_token_ids', 'truncate_prompt_tokens', 'allowed_token_ids', 'documents'],
-        ...['chat_template', 'chat_template_kwargs', 'mm_processor_kwargs', 'return_tokens_as_token_ids', 'cache_salt'],
-        ...['return_token_ids', 'kv_transfer_params', 'engine_xargs', 'repetition_detection'],
-      ]
-      const nulls = Object.fromEntries(keys.map(key => [key, null]))
-      expect((await complete({ ...nulls, max_completion_tokens: 3 })).choices).toHaveLength(1)
-    })
-
     check('createChatCompletion/refuses-a-prompt-beyond-the-context', { source: BETWEEN_FIELDS_SOURCE }, async () => {
       const { data } = await client.ok('listRouterModels')
       const tokens = data.find(model => model.id === target.baseModel)!.context_length

@@ -1,12 +1,11 @@
 /** Laws between operations and between requests that no single reply shows. */
 import { createHash } from 'node:crypto'
-import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'vitest'
-import { check, SkipError, section } from '../../src/contract/check.ts'
+import { check, section } from '../../src/contract/check.ts'
 import type { CallOptions, OperationId } from '../../src/contract/client.ts'
 import { type Operation, operations } from '../../src/spec/document.ts'
 import { goodRequest } from './good-requests.ts'
-import { walk } from './pages.ts'
+import { walk, whileStill } from './pages.ts'
 import { client, createArtifact, createModel, home, project, runId, target, toForm } from './setup.ts'
 import { conversations, toJsonLines } from './training-data.ts'
 
@@ -21,30 +20,16 @@ interface Page {
   has_more: boolean
 }
 
-/** Readings of a list that others change meanwhile. */
-const ATTEMPTS = 5
-
-/** Of one list, those that stand in for all of its pages. */
-interface Pages {
-  first: Page
-  afterFirst: Page
-  newest: Page
-  beforeNewest: Page
-}
-
-async function readPages(
+/** Whether the pages that stand in for all of them follow from the whole list, where that is one page. */
+async function judgePages(
   read: (query: NonNullable<CallOptions['query']>) => Promise<Page>,
-  { data: [oldest] }: Page,
-): Promise<Pages> {
+  { data, has_more }: Page,
+): Promise<void> {
   const toAfter = (item: { id: string } | undefined) => (item === undefined ? {} : { after: item.id })
   const first = await read({})
-  const afterFirst = await read({ limit: 100, ...toAfter(oldest) })
+  const afterFirst = await read({ limit: 100, ...toAfter(data[0]) })
   const newest = await read({ order: 'desc', limit: 1 })
   const beforeNewest = await read({ order: 'desc', limit: 100, ...toAfter(newest.data[0]) })
-  return { first, afterFirst, newest, beforeNewest }
-}
-
-function judgePages({ first, afterFirst, newest, beforeNewest }: Pages, { data, has_more }: Page): void {
   expect(first.data).toEqual(data.slice(0, DEFAULT_LIMIT))
   expect(first.has_more).toBe(data.length > DEFAULT_LIMIT)
   if (has_more) return
@@ -108,15 +93,10 @@ section('Laws, of which a mock keeps few', { needs: ['memory'] }, () => {
       check(`${id}/has-pages-of-20-that-follow-each-other`, { requests: 6 }, async () => {
         const read = async (query: NonNullable<CallOptions['query']>) =>
           (await client.ok(id, { ...options(), query })) as Page
-        for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-          const all = await read({ limit: 100 })
-          const pages = await readPages(read, all)
-          // The list is the team's: others may add to it, or finish what is in it, between two of its pages.
-          if (!isDeepStrictEqual(await read({ limit: 100 }), all)) continue
-          judgePages(pages, all)
-          return
-        }
-        throw new SkipError('the list changes all the time')
+        await whileStill(
+          () => read({ limit: 100 }),
+          all => judgePages(read, all),
+        )
       })
   })
 

@@ -1,5 +1,7 @@
 /** The laws of cursor pages, checked on any list. */
+import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'vitest'
+import { SkipError } from '../../src/contract/check.ts'
 import type { CallOptions, OperationId } from '../../src/contract/client.ts'
 import { client } from './setup.ts'
 
@@ -28,6 +30,30 @@ export async function walk(id: OperationId, options: CallOptions, query: CallOpt
     if (!page.has_more) return ids
     expect(page.data.length, 'a page before the last one is full').toBe(Number(query?.limit ?? 20))
   }
+}
+
+/** Readings of what others change meanwhile. */
+const ATTEMPTS = 10
+
+/**
+ * Judges what belongs to the whole team, which others may change between two requests: only what is the same before and after is judged.
+ * Throws a SkipError where it never stands still.
+ */
+export async function whileStill<Value>(
+  read: () => Promise<Value>,
+  judge: (value: Value) => Promise<void>,
+): Promise<void> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const before = await read()
+    const fault = await judge(before).then(
+      () => null,
+      (error: unknown) => error,
+    )
+    if (!isDeepStrictEqual(await read(), before)) continue
+    if (fault !== null) throw fault
+    return
+  }
+  throw new SkipError('it changes all the time')
 }
 
 /** Checks a list that does not change meanwhile and holds `expected` items, at least three. */

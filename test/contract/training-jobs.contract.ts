@@ -1,7 +1,6 @@
-import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'vitest'
-import { check, SkipError, section } from '../../src/contract/check.ts'
-import { checkPages } from './pages.ts'
+import { check, section } from '../../src/contract/check.ts'
+import { checkPages, whileStill } from './pages.ts'
 import { client, createArtifact, createModel, home, runId, target, unknownId, uriOf } from './setup.ts'
 import { checkpointSteps, conversations, followJob, rollOut, toJsonLines, waitForJob } from './training-data.ts'
 
@@ -9,8 +8,6 @@ const TAU = '/components/schemas/RlExperimentalConfig/properties/kimi_k2_tau/des
 const REPEATS = '/info/description#Safe repeats'
 const STATUS = '/components/parameters/StatusFilter/description'
 const STATUSES = ['QUEUED', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED']
-/** Readings of lists whose jobs go on meanwhile. */
-const STATUS_ATTEMPTS = 10
 
 const job = (id: string) => ({ path: { training_job_id: id } })
 
@@ -21,22 +18,13 @@ section('Training jobs one by one, which a mock does not run', { needs: ['memory
   async function expectStatusLists(model_id: string): Promise<void> {
     const read = async (query: Record<string, string>) =>
       (await client.ok('listTrainingJobs', { query: { model_id, ...query } })).data
-    for (let attempt = 0; attempt < STATUS_ATTEMPTS; attempt++) {
-      const before = await read({})
-      const lists = new Map<string, string[]>()
-      for (const status of STATUSES)
-        lists.set(
-          status,
-          (await read({ status })).map(({ id }) => id),
-        )
-      if (!isDeepStrictEqual(await read({}), before)) continue
+    const readAll = () => read({})
+    await whileStill(readAll, async jobs => {
       for (const status of STATUSES) {
-        const wanted = before.filter(job => job.status === status).map(({ id }) => id)
-        expect(lists.get(status), status).toEqual(wanted)
+        const listed = (await read({ status })).map(({ id }) => id)
+        expect(listed, status).toEqual(jobs.filter(job => job.status === status).map(({ id }) => id))
       }
-      return
-    }
-    throw new SkipError('the jobs change all the time')
+    })
   }
 
   section('creating', {}, () => {

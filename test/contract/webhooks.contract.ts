@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { check, section } from '../../src/contract/check.ts'
 import type { Success } from '../../src/contract/client.ts'
-import { checkPages } from './pages.ts'
+import { checkPages, whileStill } from './pages.ts'
 import { client, foreignTeam, home, runId, secretName, unknownId } from './setup.ts'
 
 const PUBLIC = 'https://hooks.example.com/deploy'
@@ -114,7 +114,9 @@ section('Webhooks, which a mock does not keep', { needs: ['memory'] }, () => {
 
   check('listWebhooks/follows-the-laws-of-pages', async () => {
     for (let count = 0; count < 3; count++) await createWebhook(`page ${count}`)
-    const { data } = await client.ok('listWebhooks', { path: team(), query: { limit: 100 } })
-    if (data.length < 100) await checkPages('listWebhooks', { path: team() }, data.length)
+    const read = async () => (await client.ok('listWebhooks', { path: team(), query: { limit: 100 } })).data
+    await whileStill(read, async ({ length }) => {
+      if (length < 100) await checkPages('listWebhooks', { path: team() }, length)
+    })
   })
 })

@@ -2,7 +2,8 @@
 import { gzipSync } from 'node:zlib'
 import type { Json } from './change-replies.ts'
 import { eventText, isDone, toEvents } from './change-streams.ts'
-import type { ZooReply } from './fault.ts'
+import type { ZooContext, ZooReply, ZooRequest } from './fault.ts'
+import { beside, remembered } from './held-out-zoo-tools.ts'
 import type { Member } from './zoos.ts'
 
 /** Of a slow deployment, for each reply and each event, in milliseconds. */
@@ -10,6 +11,9 @@ const REPLY_DELAY_MS = 15
 const EVENT_DELAY_MS = 3
 /** Bytes of each piece of a stream that is cut without regard to events and characters. */
 const ODD_PIECE = 7
+
+/** Requests of the suite between two things that another client does. */
+const OTHERS_EVERY = 7
 
 const wait = (milliseconds: number) => new Promise(resolve => setTimeout(resolve, milliseconds))
 
@@ -115,4 +119,43 @@ export const faults: readonly Member[] = [
           }
         : reply,
   },
+  {
+    name: 'used-by-others',
+    rule: 'Lists are those of the team, and a team has more than one client',
+    breaks: 'Another client of the team makes and deletes models, webhooks and keys, and chats, all the while.',
+    async onRequest(request, context) {
+      const count = ((context.memory.get('requests') as number | undefined) ?? 0) + 1
+      context.memory.set('requests', count)
+      if (count % OTHERS_EVERY === 0) await useAsOther(request, context, count)
+      return request
+    },
+  },
 ]
+
+/** Makes something, and deletes what it made the time before last. */
+async function useAsOther(request: ZooRequest, context: ZooContext, count: number): Promise<void> {
+  const headers = {
+    authorization: `Bearer ${context.keys.first}`,
+    'content-type': 'application/json',
+    host: request.headers['host'] ?? '',
+  }
+  const send = async (method: string, path: string, body: object | null) => {
+    const bytes = Buffer.from(body === null ? '' : JSON.stringify(body))
+    const reply = await context.send({ method, path: beside(request, path), headers, body: bytes })
+    return JSON.parse(reply.body.toString('utf8')) as Json
+  }
+  const kinds = [
+    ['/v1/preview/models', { project: 'others', name: `other-${count}`, base_model: 'tiny-chat' }],
+    ['/v1/preview/teams/default/webhooks', { name: `other-${count}`, endpoint_url: 'https://hooks.example.com/' }],
+    ['/v1/preview/api-keys', { name: `other-${count}` }],
+  ] as const
+  const [path, body] = kinds[(count / OTHERS_EVERY) % kinds.length]!
+  const made = remembered<string[]>(context, 'made')
+  const places = made.get('places') ?? []
+  made.set('places', places)
+  const { id } = await send('POST', path, body)
+  places.push(`${path}/${id}`)
+  if (places.length > 2) await send('DELETE', places.shift()!, null)
+  const chat = { model: 'tiny-chat', messages: [{ role: 'user', content: 'hi' }], max_completion_tokens: 1 }
+  await send('POST', '/v1/chat/completions', chat)
+}

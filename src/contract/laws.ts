@@ -2,8 +2,10 @@
  * Laws that hold for every exchange, whatever a check sent it for: what was sent comes back, pages are pages, ids and times are
  * written as the contract says, counts add up. They cost no request.
  */
+
+import { isDeepStrictEqual } from 'node:util'
 import type { Operation } from '../spec/document.ts'
-import { resolveSchema } from '../spec/document.ts'
+import { type Components, resolveSchema, type Schema } from '../spec/document.ts'
 import type { Violation } from './conform.ts'
 import type { Exchange } from './conforming-fetch.ts'
 import { isSame, type Json, toBreach } from './law-breach.ts'
@@ -92,16 +94,36 @@ function checkBodyEcho(operation: Operation, requestBody: string | null, body: J
     operation.components,
   )
   const declared = typeof schema === 'object' ? (schema.properties as Json | undefined) : undefined
-  return Object.keys(declared ?? {})
-    .filter(name => !NOT_KEPT.has(name) && ['string', 'boolean'].includes(typeof sent[name]) && name in body)
-    .filter(name => !isSame(body[name], sent[name]))
-    .map(name =>
-      toBreach(
-        IDS,
-        `${name} was sent as ${JSON.stringify(sent[name])} and came back as ${JSON.stringify(body[name])}`,
-        `/${name}`,
-      ),
-    )
+  const isLoose = operation.operationId.startsWith('createChatCompletion')
+  return (
+    Object.keys(declared ?? {})
+      .filter(name => !NOT_KEPT.has(name) && sent[name] != null && name in body)
+      // A chat has fields of one name that ask for something and bring it.
+      .filter(name => !isLoose || typeof sent[name] === typeof body[name])
+      .filter(name => !isKept(body[name], sent[name], isFree(declared![name], operation.components)))
+      .map(name =>
+        toBreach(
+          IDS,
+          `${name} was sent as ${JSON.stringify(sent[name])} and came back as ${JSON.stringify(body[name])}`,
+          `/${name}`,
+        ),
+      )
+  )
+}
+
+/** Whether the caller may put whatever keys into it. */
+function isFree(schema: unknown, components: Components): boolean {
+  const resolved = resolveSchema(schema as Schema, components)
+  return typeof resolved === 'object' && resolved.additionalProperties === true
+}
+
+/** Lists of names may come back in an order of their own, each once; records with further keys, unless they are the caller's alone. */
+function isKept(told: unknown, sent: unknown, isExact: boolean): boolean {
+  if (sent === null) return true
+  if (typeof sent !== 'object') return isSame(told, sent)
+  if (isExact || typeof told !== 'object' || told === null) return isDeepStrictEqual(told, sent)
+  if (Array.isArray(sent)) return Array.isArray(told) && isDeepStrictEqual(new Set(told), new Set(sent))
+  return Object.entries(sent).every(([key, value]) => isKept((told as Json)[key], value, false))
 }
 
 function checkChat(

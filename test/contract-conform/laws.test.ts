@@ -51,6 +51,13 @@ const chat = (body: object, sent: object = {}): Case => ({
   body: { choices: [{ index: 0 }], ...body },
 })
 
+const automation = (body: object, sent: object): Case => ({
+  ...{ id: 'createAutomation', path: '/v1/preview/automations', body, sent },
+})
+const member = (body: object, sent: object): Case => ({
+  ...{ id: 'putMember', path: '/v1/preview/teams/default/members/ann', body, sent },
+})
+
 test.each<[string, Case]>([
   ['a record', { body: { id: ID, created_at: NOW, updated_at: NOW } }],
   ['an id in upper case', { path: `/v1/preview/models/${ID.toUpperCase()}`, body: { id: ID } }],
@@ -80,6 +87,8 @@ test.each<[string, Case]>([
   ['what the caller keeps', { body: { id: ID, metadata: { made_at: 'yesterday', job_id: ID.toUpperCase() } } }],
   ['a chat', chat({ usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 } })],
   ['a request id', { headers: { 'x-request-id': 'a' }, told: { 'x-request-id': 'a' }, body: { id: ID } }],
+  ['a record with further keys', automation({ event: { type: 'a', metric: null } }, { event: { type: 'a' } })],
+  ['names in another order, each once', member({ project_admin: ['a', 'b'] }, { project_admin: ['b', 'a', 'b'] })],
   ['a request id that is not sane', { headers: { 'x-request-id': 'a b' }, told: { 'x-request-id': 'c' }, body: {} }],
 ])('takes no offence at %s', (_, one) => {
   expect(messages(one)).toEqual([])
@@ -125,6 +134,9 @@ test.each<[string, Case, RegExp]>([
   ['too few choices', chat({}, { n: 2 }), /indices of 2/],
   ['a time in milliseconds', chat({ created: Date.now() }), /in seconds/],
   ['another model', chat({ model: 'b' }, { model: 'a' }), /came back/],
+  ['a payload with a key more', automation({ payload: { a: 1, b: null } }, { payload: { a: 1 } }), /payload was sent/],
+  ['another threshold', automation({ event: { threshold: 2 } }, { event: { threshold: 1 } }), /event was sent/],
+  ['a role less', member({ project_admin: ['a'] }, { project_admin: ['b', 'a'] }), /project_admin was sent/],
   ['another request id', { headers: { 'x-request-id': 'a' }, told: { 'x-request-id': 'b' }, body: {} }, /its reply b/],
 ])('finds %s', (_, one, message) => {
   expect(messages(one).join('\n')).toMatch(message)

@@ -175,8 +175,11 @@ section('Laws, of which a mock keeps few', { needs: ['memory'] }, () => {
 
   check('createModel/holds-a-name-once-for-each-project', { needs: ['own-project'] }, async () => {
     const model = await createModel('twice')
-    const body = { entity: home.entity, project: `${runId}-other`, name: model.name, base_model: target.baseModel }
+    const named = { name: model.name, base_model: target.baseModel }
+    const body = { entity: home.entity, project: `${runId}-other`, ...named }
     const other = await client.ok('createModel', { body })
+    const third = await client.ok('createModel', { body: { project: `${runId}-third`, ...named } })
+    expect(new Set([model.id, other.id, third.id]).size).toBe(3)
     expect(other.id).not.toBe(model.id)
     expect(other.run_id).not.toBe(model.run_id)
     const runs = await client.ok('listRuns', { query: { project: body.project } })

@@ -1399,7 +1399,7 @@ export const WRITING: Readonly<Record<string, number>> = {
   'createArtifactVersion/takes-files-in-any-order': 8,
   'getArtifactFile/has-the-hash-of-the-whole-file-as-etag': 3,
   'updateWebhook/renames-but-not-to-a-taken-name': 7,
-  'createModel/holds-a-name-once-for-each-project': 6,
+  'createModel/holds-a-name-once-for-each-project': 7,
   'createSftTrainingJob/knows-no-key-of-the-other-kind-of-job': 6,
   'createRlTrainingJob/knows-no-key-of-another-team': 5,
   'listModels/goes-on-after-an-item-that-is-gone': 8,

@@ -17,7 +17,7 @@ export type CountOf = (checkId: string) => RequestCount | undefined
 /** These ask again and again until something has happened. */
 const POLLING: readonly Need[] = ['training', 'job', 'retries', 'receiver']
 /** Reaching, preparing and cleaning up. */
-const REQUESTS_AROUND = 6
+const REQUESTS_AROUND = 9
 
 export function isPolling({ needs }: Check): boolean {
   return needs.some(need => POLLING.includes(need))

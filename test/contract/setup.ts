@@ -111,7 +111,7 @@ function whyNot({ needs }: Operation): string | null {
 async function findLacking(): Promise<void> {
   if (target.isMock || target.profile === 'interface') return
   const { entity } = home
-  const runs = await client.call('listRuns', { query: { entity, project, order: 'desc', limit: 100 } })
+  const runs = await client.call('listRuns', { query: { entity, project: home.project, order: 'desc', limit: 100 } })
   const user = itemsOf(runs).find(run => run.model_id === home.id)?.user
   const members = await client.call('listMembers', { path: { entity }, query: { limit: 100 } })
   if (itemsOf(members).some(member => member.user === user && member.role === 'member')) lacking.add('admin')

@@ -4,7 +4,7 @@
  *   --zoo NAME      first, held-out, fresh, mutations or variants; may be repeated. Default: every one
  *   --only NAME     only the members of these names; may be repeated
  *   --filter TEXT   only members whose name holds the text
- *   --fast          stop a run at its first failing check
+ *   --fast          stop a run at its first failing check, also in the first zoo and on variants
  *   --jobs N        processes (2)
  *   --json FILE     also write what was seen as JSON
  *   --from FILE     do not run what such a file holds already; may be repeated
@@ -28,6 +28,8 @@ export interface ZooResult {
 
 const MATRIX = join(import.meta.dirname, 'kill-matrix.md')
 const DEFAULT_JOBS = '2'
+/** Of these it matters what else is noticed; of the others, whether anything is. */
+const SEEN_WHOLE: readonly ZooName[] = ['first', 'variants']
 
 const { values } = parseArgs({
   options: {
@@ -60,7 +62,8 @@ process.exitCode = isBad ? 1 : 0
 
 async function runZoo(zoo: ZooName): Promise<ZooResult> {
   const members = (await loadZoo(zoo)).filter(({ name }) => isWanted(name))
-  const request = { zoo, stopsAtKill: values.fast, isWhole: zoo === 'variants' }
+  const stopsAtKill = values.fast || !SEEN_WHOLE.includes(zoo)
+  const request = { zoo, stopsAtKill, isWhole: zoo === 'variants' }
   const healthy: HuntRequest = { ...request, member: null, stopsAtKill: false }
   const requests = [healthy, ...members.map(({ name }) => ({ ...request, member: name }))]
   process.stdout.write(`${zoo}: ${members.length} members\n`)

@@ -3,6 +3,7 @@ import type { Fault } from './fault.ts'
 import { artifactFileFaults } from './first-zoo-artifact-files.ts'
 import { artifactFaults } from './first-zoo-artifacts.ts'
 import { authFaults } from './first-zoo-auth.ts'
+import { automationEventFaults } from './first-zoo-automation-events.ts'
 import { bodyFaults } from './first-zoo-bodies.ts'
 import { chatFaults } from './first-zoo-chat.ts'
 import { chatFieldFaults } from './first-zoo-chat-fields.ts'
@@ -39,4 +40,5 @@ export const faults: readonly Fault[] = [
   ...jobRequestFaults,
   ...webhookFaults,
   ...teamFaults,
+  ...automationEventFaults,
 ]

@@ -18,6 +18,7 @@ import { streamFaults } from './first-zoo-streams.ts'
 import { teamFaults } from './first-zoo-teams.ts'
 import { trainingFaults } from './first-zoo-training.ts'
 import { validationFaults } from './first-zoo-validation.ts'
+import { webhookRuleFaults } from './first-zoo-webhook-rules.ts'
 import { webhookFaults } from './first-zoo-webhooks.ts'
 
 export const faults: readonly Fault[] = [
@@ -41,4 +42,5 @@ export const faults: readonly Fault[] = [
   ...webhookFaults,
   ...teamFaults,
   ...automationEventFaults,
+  ...webhookRuleFaults,
 ]

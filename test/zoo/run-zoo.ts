@@ -6,8 +6,8 @@
  *   --filter TEXT   only members whose name holds the text
  *   --fast          stop a run at its first failing check, also in the first zoo and on variants
  *   --jobs N        processes (2)
- *   --json FILE     also write what was seen as JSON
- *   --from FILE     do not run what such a file holds already; may be repeated
+ *   --json FILE     also write what was seen as JSON, again and again while it runs
+ *   --from FILE     do not run the members that such a file holds already; may be repeated
  *
  * The matrix is only written for whole zoos. Ends with 1 where the healthy deployment or a correct variant fails, or a fault of the first zoo
  * survives.
@@ -28,6 +28,8 @@ export interface ZooResult {
 
 const MATRIX = join(import.meta.dirname, 'kill-matrix.md')
 const DEFAULT_JOBS = '2'
+/** Members after which what was seen is written down. */
+const KEPT_EVERY = 20
 /** Of these it matters what else is noticed; of the others, whether anything is. */
 const SEEN_WHOLE: readonly ZooName[] = ['first', 'variants']
 
@@ -48,10 +50,11 @@ const results: ZooResult[] = []
 let isBad = false
 
 for (const zoo of values.zoo.map(toZooName)) {
-  const before = known.find(result => result.zoo === zoo)
-  results.push(before ?? (await runZoo(zoo)))
+  const outcomes = Object.assign({}, ...known.filter(result => result.zoo === zoo).map(result => result.outcomes))
+  results.push({ zoo, outcomes })
+  await runZoo(zoo, outcomes)
 }
-if (values.json) writeFileSync(values.json, `${JSON.stringify(results, null, 1)}\n`)
+keep()
 const isPart = values.only.length > 0 || values.filter !== '' || values.fast
 if (!isPart) {
   const zoos = await Promise.all(results.map(async result => ({ ...result, members: await loadZoo(result.zoo) })))
@@ -60,27 +63,34 @@ if (!isPart) {
 }
 process.exitCode = isBad ? 1 : 0
 
-async function runZoo(zoo: ZooName): Promise<ZooResult> {
+/** What was seen so far, for a run that is cut short. */
+function keep(): void {
+  if (values.json) writeFileSync(values.json, `${JSON.stringify(results, null, 1)}\n`)
+}
+
+/** Adds to the outcomes, by member; '' is the healthy deployment. */
+async function runZoo(zoo: ZooName, outcomes: ZooResult['outcomes']): Promise<void> {
   const members = (await loadZoo(zoo)).filter(({ name }) => isWanted(name))
   const stopsAtKill = values.fast || !SEEN_WHOLE.includes(zoo)
   const request = { zoo, stopsAtKill, isWhole: zoo === 'variants' }
   const healthy: HuntRequest = { ...request, member: null, stopsAtKill: false }
-  const requests = [healthy, ...members.map(({ name }) => ({ ...request, member: name }))]
+  const requests = [healthy, ...members.map(({ name }) => ({ ...request, member: name }))].filter(
+    ({ member }) => !(typeof outcomes[member ?? ''] === 'object'),
+  )
   process.stdout.write(`${zoo}: ${members.length} members\n`)
   const start = performance.now()
   let ended = 0
-  const outcomes = await huntAll(requests, Number(values.jobs), (one, outcome) => {
+  await huntAll(requests, Number(values.jobs), (one, outcome) => {
+    outcomes[one.member ?? ''] = outcome
     process.stdout.write(`${String(++ended).padStart(4)} ${one.member ?? 'healthy'}: ${toLine(outcome)}\n`)
-    const isHealthy = one.member === null || zoo === 'variants'
-    if (isHealthy ? !isClean(outcome) : zoo === 'first' && !isKilled(outcome)) isBad = true
+    if (ended % KEPT_EVERY === 0) keep()
   })
   const seconds = Math.round((performance.now() - start) / 1000)
-  const killed = outcomes.slice(1).filter(isKilled).length
+  const killed = members.filter(({ name }) => isKilled(outcomes[name])).length
+  const clean = ['', ...members.map(({ name }) => name)].filter(name => isClean(outcomes[name]))
+  const isMet = zoo === 'first' ? killed === members.length : zoo !== 'variants' || clean.length > members.length
+  if (!isMet || !clean.includes('')) isBad = true
   process.stdout.write(`${zoo}: ${killed} of ${members.length} found in ${seconds} s\n`)
-  return {
-    zoo,
-    outcomes: Object.fromEntries(outcomes.map((outcome, place) => [requests[place]!.member ?? '', outcome])),
-  }
 }
 
 function isWanted(name: string): boolean {
@@ -93,13 +103,13 @@ function toZooName(name: string): ZooName {
   return zoo
 }
 
-function isClean(outcome: Outcome): outcome is HuntReply {
-  return typeof outcome !== 'string' && outcome.failed.length === 0
+function isClean(outcome: Outcome | undefined): outcome is HuntReply {
+  return typeof outcome === 'object' && outcome.failed.length === 0
 }
 
 /** A run that came to nothing says nothing about the suite. */
-function isKilled(outcome: Outcome): boolean {
-  return typeof outcome !== 'string' && outcome.failed.length > 0
+function isKilled(outcome: Outcome | undefined): boolean {
+  return typeof outcome === 'object' && outcome.failed.length > 0
 }
 
 function toLine(outcome: Outcome): string {

@@ -31,11 +31,13 @@ section('Another team, of which a mock knows nothing', { needs: ['memory', 'seco
   )
   for (const { operationId } of namesTeam) {
     const id = operationId as OperationId
-    check(`${id}/refuses-another-team`, async () => {
+    check(`${id}/refuses-another-team`, { home: true }, async () => {
       const headers: Record<string, string> = ATTRIBUTED.includes(id)
         ? { 'vendor-project': `${home.entity}/${project}` }
         : {}
-      await client.refused(id, 403, { ...goodRequest(id), headers, as: asSecond() })
+      // Where the plan of the team has no automations, the good request does not name it.
+      const named = id === 'listAutomations' ? { query: { entity: home.entity } } : {}
+      await client.refused(id, 403, { ...goodRequest(id), ...named, headers, as: asSecond() })
     })
   }
 

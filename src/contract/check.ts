@@ -52,6 +52,8 @@ export interface CheckOptions {
   flow?: boolean
   /** What its checks share, such as names of things: those of one tag that share it never run at once. */
   shares?: string
+  /** It changes what other checks rely on, such as who is in the team, so no other runs meanwhile. It ends as it began. */
+  alone?: boolean
   /** What it belongs to; default: the tag of the operation that the id begins with, or what the id begins with. */
   tag?: string
   /** How many requests it sends, where the check knows before it runs; else the figure measured on our own service is told. */
@@ -71,6 +73,8 @@ export interface Check {
   flow: number | null
   /** Checks of one lane never run at once; null: it does not matter to it. */
   lane: string | null
+  /** No other check may run meanwhile. */
+  isAlone: boolean
   /** In lower case, with `-` for spaces. */
   tag: string
   /** Null: not known before it runs. */
@@ -110,7 +114,7 @@ export function check(id: string, ...rest: [Run] | [CheckOptions, Run]): void {
   if (!collected) throw new Error(`The check ${id} stands outside of any section`)
   const run = rest.at(-1) as Run
   const options = rest.length === 2 ? rest[0] : {}
-  const { source, level, timeout, last, home, shares, tag: given, requests } = { ...inherited, ...options }
+  const { source, level, timeout, last, home, shares, alone, tag: given, requests } = { ...inherited, ...options }
   const topic = id.slice(0, id.indexOf('/'))
   const operation = operations.find(({ operationId }) => operationId === topic)
   const tag = toTag(given ?? operation?.tag ?? topic)
@@ -124,6 +128,7 @@ export function check(id: string, ...rest: [Run] | [CheckOptions, Run]): void {
     usesHome: home ?? !takesNothing(operation),
     flow,
     lane: shares === undefined ? null : `${shares} of ${tag}`,
+    isAlone: alone ?? false,
     tag,
     requests: requests ?? null,
     run: async () => run(),

@@ -32,7 +32,18 @@ const answerHealth = (_: IncomingMessage, response: ServerResponse) =>
 
 function toCheck(run: () => Promise<void>, timeoutMs = 10_000): Check {
   const fixed = { source: '/info/description#Errors', level: 'MUST', needs: [], isLast: false } as const
-  return { id: 'a/b', ...fixed, usesHome: false, flow: null, lane: null, tag: 'a', requests: null, timeoutMs, run }
+  return {
+    id: 'a/b',
+    ...fixed,
+    usesHome: false,
+    flow: null,
+    lane: null,
+    isAlone: false,
+    tag: 'a',
+    requests: null,
+    timeoutMs,
+    run,
+  }
 }
 
 const judge = (run: () => Promise<void>, timeoutMs?: number) => runCheck(toCheck(run, timeoutMs), () => true)

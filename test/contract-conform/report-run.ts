@@ -81,7 +81,7 @@ function toCheck(id: string, run: () => unknown): Check {
   const operation = operationById(id.slice(0, id.indexOf('/')))
   return {
     ...{ id, source: `${operation.pointer}/description`, level: 'MUST', needs: [], timeoutMs: 10_000 },
-    ...{ isLast: false, usesHome: false, flow: null, lane: null, tag: '', requests: null },
+    ...{ isLast: false, usesHome: false, flow: null, lane: null, isAlone: false, tag: '', requests: null },
     run: async () => void (await run()),
   }
 }

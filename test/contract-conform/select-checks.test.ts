@@ -11,6 +11,7 @@ function toCheck(id: string, more: Partial<Check> = {}): Check {
     isLast: false,
     flow: null,
     lane: null,
+    isAlone: false,
     tag: 'models',
     requests: null,
     run: async () => {},
@@ -95,6 +96,17 @@ describe('running checks side by side', () => {
   it('runs what shares something never at once', async () => {
     const checks = ['slow1', 'slow2', 'c'].map(id => toCheck(id, { lane: 'names' }))
     expect((await run(checks, 3)).most).toBe(1)
+  })
+
+  it('runs nothing beside what is to be alone', async () => {
+    const checks = [toCheck('slow1'), toCheck('slow2', { isAlone: true }), toCheck('c'), toCheck('d')]
+    const { log, results } = await run(checks, 3)
+    const start = log.indexOf('+slow2')
+    expect(log[start + 1]).toBe('-slow2')
+    expect(log.slice(0, start).filter(line => line.startsWith('+'))).toHaveLength(
+      log.slice(0, start).filter(line => line.startsWith('-')).length,
+    )
+    expect(results).toEqual(['slow1', 'slow2', 'c', 'd'])
   })
 
   it('runs what judges the others when they have ended', async () => {

@@ -1,7 +1,8 @@
 import { expect } from 'vitest'
 import { check, section } from '../../src/contract/check.ts'
 import { checkPages, walk } from './pages.ts'
-import { client, createModel, foreignTeam, home, onCleanup, project, runId, target, unknownId } from './setup.ts'
+import { asMember } from './second-member.ts'
+import { client, createModel, foreignTeam, home, project, runId, target, unknownId } from './setup.ts'
 
 const SPREAD = '/components/schemas/TrainingEventData/properties/reward_std_dev/description'
 const CHECKPOINT = '/components/schemas/Checkpoint/properties/metrics/description'
@@ -92,20 +93,14 @@ section('Runs, which a mock does not keep', { needs: ['memory'] }, () => {
     expect(data[0]!.metrics).toMatchObject({ 'val/reward': 1, 'test/reward': 2 })
   })
 
-  check('listRuns/tells-who-made-the-model', { needs: ['second-key'], source: USER }, async () => {
-    const as = { bearer: target.secondApiKey! }
-    const { user } = await client.ok('createApiKey', { body: { name: `${runId}-reader` }, as })
-    const member = { path: { entity: home.entity, user } }
-    onCleanup(() => client.call('deleteMember', member))
-    await client.ok('putMember', { ...member, body: { role: 'member' } })
-    const query = { entity: home.entity, project }
-    const runOf = async (options: object) =>
-      (await client.ok('listRuns', { query: { ...query, limit: 100 }, ...options })).data.find(
-        run => run.model_id === home.id,
-      )
-    expect(await runOf({ as })).toEqual(await runOf({}))
-    await client.ok('deleteMember', member)
-  })
+  check('listRuns/tells-who-made-the-model', { needs: ['second-key'], alone: true, source: USER }, () =>
+    asMember({}, async ({ as }) => {
+      const query = { entity: home.entity, project, limit: 100 }
+      const runOf = async (options: object) =>
+        (await client.ok('listRuns', { query, ...options })).data.find(run => run.model_id === home.id)
+      expect(await runOf({ as })).toEqual(await runOf({}))
+    }),
+  )
 
   check('getRunMetrics/selects-names', async () => {
     const { id, run_id } = await createModel('names')

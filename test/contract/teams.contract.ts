@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import { check, section } from '../../src/contract/check.ts'
 import { waitUncharged } from '../../src/contract/running-check.ts'
 import { walk } from './pages.ts'
+import { asMember } from './second-member.ts'
 import { client, foreignTeam, home, notShown, onCleanup, runId, secretName, target, unknownId } from './setup.ts'
 
 const REVOKED = '/components/schemas/DeletedMember/properties/deleted_api_keys/description'
@@ -204,25 +205,24 @@ section('Members, which a mock does not keep', { needs: ['memory'] }, () => {
     expect(await putMember('bob')).toMatchObject({ project_admin: [] })
   })
 
-  check('deleteMember/revokes-the-keys-of-the-team', { needs: ['second-key'], source: REVOKED }, async () => {
-    const as = { bearer: target.secondApiKey! }
-    const { user } = await client.ok('createApiKey', { body: { name: `${runId}-own` }, as })
-    const path = { entity: home.entity, user }
-    onCleanup(() => client.call('deleteMember', { path }))
-    await client.ok('putMember', { path, body: { role: 'member' } })
-    const bind = (number: number) =>
-      client.ok('createApiKey', { body: { name: `${runId}-bound-${number}`, team: home.entity }, as })
-    const keys = [await bind(1), await bind(2)]
-    const asked = { body: { name: `${runId}-asked` }, as: { bearer: keys[0]!.key } }
-    const more = await client.ok('createApiKey', asked)
-    expect(more.team, 'the team of the key that asks').toBe(home.entity)
-    keys.push(more)
-    const models = (key: string) => client.call('listModels', { as: { bearer: key }, query: { limit: 1 } })
-    for (const { key } of keys) expect((await models(key)).status).toBe(200)
-    expect(await client.ok('deleteMember', { path })).toMatchObject({ user, deleted_api_keys: keys.length })
-    for (const { key } of keys) expect((await models(key)).status).toBe(401)
-    expect((await models(target.secondApiKey!)).status, 'a key of another team stays').toBe(200)
-  })
+  const revoking = { needs: ['second-key'], alone: true, source: REVOKED } as const
+  check('deleteMember/revokes-the-keys-of-the-team', revoking, () =>
+    asMember({}, async ({ as, path }) => {
+      const bind = (number: number) =>
+        client.ok('createApiKey', { body: { name: `${runId}-bound-${number}`, team: home.entity }, as })
+      const keys = [await bind(1), await bind(2)]
+      const asked = { body: { name: `${runId}-asked` }, as: { bearer: keys[0]!.key } }
+      const more = await client.ok('createApiKey', asked)
+      expect(more.team, 'the team of the key that asks').toBe(home.entity)
+      keys.push(more)
+      const models = (key: string) => client.call('listModels', { as: { bearer: key }, query: { limit: 1 } })
+      for (const { key } of keys) expect((await models(key)).status).toBe(200)
+      const { user } = path
+      expect(await client.ok('deleteMember', { path })).toMatchObject({ user, deleted_api_keys: keys.length })
+      for (const { key } of keys) expect((await models(key)).status).toBe(401)
+      expect((await models(target.secondApiKey!)).status, 'a key of another team stays').toBe(200)
+    }),
+  )
 
   check('putMember/cannot-demote-the-last-admin', async () => {
     const { user } = await client.ok('createApiKey', { body: { name: `${runId}-who` } })

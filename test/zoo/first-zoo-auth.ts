@@ -1,27 +1,13 @@
 /** Credentials that are not asked for, or told to others, and what another team sees. */
 import { isOf, replyHeaders, replyItems, replyJson, replyStatus, toError } from './change-replies.ts'
 import { requestHeaders } from './change-requests.ts'
-import type { Fault, ZooContext, ZooRequest } from './fault.ts'
+import type { Fault } from './fault.ts'
+import { isOfKey, seenByOthers, withFirstKey } from './second-key.ts'
 
 const READING_MODELS = 'getModel deleteModel listCheckpoints deleteCheckpoints logTrajectories'
 const JOBS = 'getTrainingJob listTrainingJobEvents cancelTrainingJob'
 const ARTIFACTS =
   'listArtifactVersions getArtifactVersion getArtifactFile deleteArtifactVersion addArtifactAlias deleteArtifactAlias createArtifactVersion'
-
-/** What another team asks for is answered as if the caller's own team had asked. */
-function seenByOthers(ids: string): Pick<Fault, 'onRequest'> {
-  return requestHeaders(ids, ({ authorization = '' }, { keys }) =>
-    isOfKey(authorization, keys.second) ? { authorization: `Bearer ${keys.first}` } : {},
-  )
-}
-
-function isOfKey(authorization: string, key: string): boolean {
-  return authorization === `Bearer ${key}` || authorization.endsWith(Buffer.from(`api:${key}`).toString('base64'))
-}
-
-function withFirstKey(request: ZooRequest, { keys }: ZooContext): ZooRequest {
-  return { ...request, headers: { ...request.headers, authorization: `Bearer ${keys.first}` } }
-}
 
 export const authFaults: Fault[] = [
   {

@@ -12,6 +12,8 @@ import { errorFaults } from './first-zoo-errors.ts'
 import { jobRequestFaults } from './first-zoo-job-requests.ts'
 import { listFaults } from './first-zoo-lists.ts'
 import { modelFaults } from './first-zoo-models.ts'
+import { otherTeamFaults } from './first-zoo-other-teams.ts'
+import { roleFaults } from './first-zoo-roles.ts'
 import { scorerFaults, usageFaults } from './first-zoo-scorers.ts'
 import { streamContentFaults } from './first-zoo-stream-contents.ts'
 import { streamFaults } from './first-zoo-streams.ts'
@@ -43,4 +45,6 @@ export const faults: readonly Fault[] = [
   ...teamFaults,
   ...automationEventFaults,
   ...webhookRuleFaults,
+  ...roleFaults,
+  ...otherTeamFaults,
 ]

@@ -1,0 +1,45 @@
+/** The user of the second key, as a member of the team of the first one. Checks that use it run alone: others rely on its being in another team. */
+import type { CallOptions } from '../../src/contract/client.ts'
+import { client, home, onCleanup, runId, target } from './setup.ts'
+
+export interface Roles {
+  role?: 'member' | 'admin'
+  project_admin?: string[]
+  registry_admin?: string[]
+}
+
+export interface SecondMember {
+  as: { bearer: string }
+  /** Where the membership is. */
+  path: { entity: string; user: string }
+  /** Replaces all roles. */
+  put(roles: Roles): Promise<unknown>
+}
+
+export function asSecond(): { bearer: string } {
+  return { bearer: target.secondApiKey! }
+}
+
+/** Whom a key stands for, and the team that is meant where its requests name none. Default: the first key. */
+export async function whoIs(as: Pick<CallOptions, 'as'> = {}): Promise<{ user: string; team: string }> {
+  return client.ok('createApiKey', { body: { name: `${runId}-who` }, ...as })
+}
+
+/** The user is in the team as long as `run` takes. */
+export async function asMember(roles: Roles, run: (member: SecondMember) => Promise<void>): Promise<void> {
+  const as = asSecond()
+  const { user } = await whoIs({ as })
+  // Else the suite would take the role away that it needs itself.
+  if (user === (await whoIs()).user) throw new Error(`Both keys are told to be of the user ${user}`)
+  const path = { entity: home.entity, user }
+  const put = (roles: Roles) => client.ok('putMember', { path, body: { role: 'member', ...roles } })
+  const leave = () => client.call('deleteMember', { path })
+  // Also for a check that runs out of time.
+  onCleanup(leave)
+  await put(roles)
+  try {
+    await run({ as, path, put })
+  } finally {
+    await leave()
+  }
+}

@@ -1,8 +1,8 @@
 /** What a chat tells of its tokens: log-probabilities, alternatives, bytes and ranks. */
 import { expect } from 'vitest'
 import { check, checkEach, section } from '../../src/contract/check.ts'
-import { fieldSource } from './chat-sources.ts'
-import { streamChat } from './chat-stream.ts'
+import { fieldSource, STREAM_SOURCE } from './chat-sources.ts'
+import { expectSameWholes, fromChoices, fromChunks, streamChat } from './chat-stream.ts'
 import { client, home, target, uriOf } from './setup.ts'
 
 const RANK = '/components/schemas/PromptLogprob/properties/rank/description'
@@ -81,6 +81,13 @@ section('Tokens of a chat, which a mock does not compute', { needs: ['memory'], 
   )
 
   section('of a trained model', { home: true }, () => {
+    check('createChatCompletion/streams-the-tokens-of-a-trained-model-unasked', { source: STREAM_SOURCE }, async () => {
+      const asked = { model: uriOf(home), temperature: 1, seed: 7, max_completion_tokens: 12 }
+      const streamed = fromChunks((await streamChat({ ...base, ...asked })).chunks)
+      expectSameWholes(streamed, fromChoices((await complete(asked)).choices))
+      for (const { logprobs, token_ids } of streamed) expect(logprobs).toHaveLength(token_ids?.length ?? -1)
+    })
+
     check(
       'createChatCompletion/streams-no-logprobs-when-told-not-to',
       { source: fieldSource('logprobs') },

@@ -5,6 +5,7 @@ import { artifactFaults } from './first-zoo-artifacts.ts'
 import { authFaults } from './first-zoo-auth.ts'
 import { bodyFaults } from './first-zoo-bodies.ts'
 import { chatFaults } from './first-zoo-chat.ts'
+import { chatDetailFaults } from './first-zoo-chat-details.ts'
 import { chatFieldFaults } from './first-zoo-chat-fields.ts'
 import { chatRequestFaults } from './first-zoo-chat-requests.ts'
 import { errorFaults } from './first-zoo-errors.ts'
@@ -33,6 +34,7 @@ export const faults: readonly Fault[] = [
   ...chatFaults,
   ...chatRequestFaults,
   ...chatFieldFaults,
+  ...chatDetailFaults,
   ...streamFaults,
   ...streamContentFaults,
   ...trainingFaults,

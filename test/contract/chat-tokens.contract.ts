@@ -5,6 +5,7 @@ import { fieldSource, STREAM_SOURCE } from './chat-sources.ts'
 import { expectSameWholes, fromChoices, fromChunks, streamChat } from './chat-stream.ts'
 import { client, home, target, uriOf } from './setup.ts'
 
+const ALTERNATIVES = '/components/schemas/TokenLogprob/properties/top_logprobs/description'
 const RANK = '/components/schemas/PromptLogprob/properties/rank/description'
 const messages = [{ role: 'user', content: 'Say hello.' }]
 const GREEDY = { temperature: 0, max_completion_tokens: 12, return_token_ids: true }
@@ -59,6 +60,39 @@ section('Tokens of a chat, which a mock does not compute', { needs: ['memory'], 
         logprob,
       }))
       expect(plain).toEqual(await alternativesOf(more))
+    },
+  )
+
+  check('createChatCompletion/lists-the-most-probable-alternatives-first', { source: ALTERNATIVES }, async () => {
+    const placesOf = async (more: object) => {
+      const asked = { ...GREEDY, max_completion_tokens: 4, logprobs: true, return_tokens_as_token_ids: true }
+      return (await first({ ...asked, ...more })).logprobs!.content!.map(({ top_logprobs }) => top_logprobs)
+    }
+    const five = await placesOf({ top_logprobs: 5 })
+    for (const place of five) {
+      const logprobs = place.map(({ logprob }) => logprob)
+      expect(logprobs, 'most probable first').toEqual(logprobs.toSorted((one, other) => other - one))
+      expect(new Set(place.map(({ token }) => token)).size, 'no token comes twice').toBe(5)
+      expect(logprobs.reduce((sum, logprob) => sum + Math.exp(logprob), 0)).toBeLessThanOrEqual(1.001)
+    }
+    const tokens = (places: typeof five) => places.map(place => place.map(({ token }) => token))
+    expect(tokens(await placesOf({ top_logprobs: 2 }))).toEqual(tokens(five.map(place => place.slice(0, 2))))
+    expect((await placesOf({})).flat(), 'none were asked for').toEqual([])
+  })
+
+  check(
+    'createChatCompletion/gives-so-many-alternatives-of-the-prompt',
+    { source: fieldSource('prompt_logprobs') },
+    async () => {
+      const placesOf = async (prompt_logprobs: number) =>
+        (await complete({ ...GREEDY, max_completion_tokens: 1, prompt_logprobs })).prompt_logprobs!.slice(1)
+      for (const place of await placesOf(0)) expect(Object.keys(place!)).toHaveLength(1)
+      for (const place of await placesOf(5)) {
+        const ranked = Object.values(place!).toSorted((one, other) => one.rank - other.rank)
+        const logprobs = ranked.map(({ logprob }) => logprob)
+        expect(logprobs, 'by rank').toEqual(logprobs.toSorted((one, other) => other - one))
+        expect([5, 6]).toContain(ranked.length)
+      }
     },
   )
 

@@ -1,157 +1,370 @@
-/** Chats that are wrong in detail: streams that differ from whole replies, draws, biases, ends of a text, and lists of models. */
-import { isOf, type Json, replyJson } from './change-replies.ts'
-import { jsonOf, requestHeaders, requestJson, whereGood } from './change-requests.ts'
-import { chunks, readChunk, toEvents } from './change-streams.ts'
+/** Chats that are wrong in detail: draws, biases, ends of a text, alternatives, prompts, forms and what is refused. */
+import { isOf, type Json, replyJson, toError } from './change-replies.ts'
+import { jsonOf, requestJson, whereGood } from './change-requests.ts'
 import type { Fault } from './fault.ts'
 
 const CHAT = 'createChatCompletion createChatCompletionSlash'
 
-/** Fields that whole replies heed. */
-const NOT_IN_STREAMS = [
-  'return_tokens_as_token_ids',
-  'skip_special_tokens',
-  'include_stop_str_in_output',
-  'repetition_detection',
-  'use_beam_search',
-  'include_reasoning',
-]
+interface Change {
+  name: string
+  rule: string
+  breaks: string
+  change(body: Json): void
+}
 
-const streamFaults: Fault[] = [
-  ...NOT_IN_STREAMS.map(field => ({
-    name: `sse-${field.replaceAll('_', '-')}-ignored`,
-    rule: 'createChatCompletion, the stream: put together it is what the same request gives as one body',
-    breaks: `${field} has no effect on a stream.`,
-    ...whereGood(
-      requestJson(CHAT, body => {
-        if (body.stream === true) delete body[field]
-      }),
-    ),
-  })),
+/** Good requests that mean something else than they say. */
+const MISREAD: Change[] = [
   {
-    name: 'sse-role-always-assistant',
-    rule: 'createChatCompletion, the stream: first a chunk with the role',
-    breaks: 'The role in a stream is always that of the assistant.',
-    ...chunks(chunk => {
-      for (const { delta } of chunk.choices ?? []) if (delta.role) delta.role = 'assistant'
-    }),
-  },
-  {
-    name: 'sse-trained-without-tokens',
-    rule: 'createChatCompletion: on a trained model every choice carries logprobs and token_ids',
-    breaks: 'A stream of a trained model has no tokens unless they are asked for.',
-    ...chunks((chunk, { request }) => {
-      for (const choice of chunk.choices ?? []) {
-        if (request.return_token_ids !== true) choice.token_ids = null
-        if (request.logprobs !== true) choice.logprobs = null
-      }
-    }),
-  },
-  {
-    name: 'sse-logprobs-late',
-    rule: 'createChatCompletion, the stream: log-probabilities of the tokens that a chunk adds',
-    breaks: 'All log-probabilities of a choice come in its last chunk.',
-    ...chunks((chunk, { memory }) => {
-      for (const choice of chunk.choices ?? []) {
-        const key = `${choice.index}`
-        if (!choice.logprobs?.content) continue
-        const all = [...(memory.get(key) ?? []), ...choice.logprobs.content]
-        memory.set(key, all)
-        choice.logprobs = null
-      }
-      for (const choice of chunk.choices ?? [])
-        if (choice.finish_reason !== null && memory.has(`${choice.index}`))
-          choice.logprobs = { content: memory.get(`${choice.index}`), refusal: null }
-    }),
-  },
-  {
-    name: 'sse-running-usage-without-prompt',
-    rule: 'createChatCompletion, the stream: every chunk has the usage so far',
-    breaks: 'Only the last chunk counts the prompt.',
-    ...chunks(chunk => {
-      if (!chunk.usage || chunk.choices.length === 0) return
-      chunk.usage.prompt_tokens = 0
-      chunk.usage.total_tokens = chunk.usage.completion_tokens
-    }),
-  },
-  {
-    name: 'sse-running-total-of-the-prompt',
-    rule: 'createChatCompletion, the stream: total_tokens is the sum of prompt and completion tokens',
-    breaks: 'The running total stays at the tokens of the prompt.',
-    ...chunks(chunk => {
-      if (chunk.usage && chunk.choices.length > 0) chunk.usage.total_tokens = chunk.usage.prompt_tokens
-    }),
-  },
-  {
-    name: 'sse-request-id-ignored',
-    rule: 'createChatCompletion: request_id is the end of the id, in a stream too',
-    breaks: 'The id of a stream is a random one, whatever the request says.',
-    ...chunks((chunk, { memory }) => {
-      if (!memory.has('id')) memory.set('id', `chatcmpl-${crypto.randomUUID()}`)
-      chunk.id = memory.get('id')
-    }),
-  },
-  {
-    name: 'sse-request-id-before-header',
-    rule: 'createChatCompletion: the header x-request-id goes before request_id, in a stream too',
-    breaks: 'The id of a stream is that of the body where the header has one too.',
-    ...chunks((chunk, { request }) => {
-      if (typeof request.request_id === 'string') chunk.id = `chatcmpl-${request.request_id}`
-    }),
-  },
-  {
-    name: 'completion-ids-repeat',
-    rule: 'createChatCompletion: the id is a random one when none is sent',
-    breaks: 'Completions without an id of their own all have the same.',
-    ...replyJson(CHAT, body => {
-      if (/^chatcmpl-[0-9a-f-]{36}$/.test(body.id)) body.id = 'chatcmpl-01990c5e-0000-7000-8000-00000000000a'
-    }),
-  },
-  {
-    name: 'sse-last-role-late',
-    rule: 'createChatCompletion, the stream: first comes, for each choice, a chunk with the role',
-    breaks: 'The role of the last choice comes right before its first text.',
-    async *onEvents(pieces, request) {
-      const last = (jsonOf(request)?.n ?? 1) - 1
-      let held = ''
-      for await (const event of toEvents(pieces)) {
-        const [choice] = readChunk(event)?.choices ?? []
-        if (last > 0 && choice?.index === last && choice.delta.role) {
-          held = event
-          continue
-        }
-        if (held !== '' && choice?.index === last) {
-          yield Buffer.from(held)
-          held = ''
-        }
-        yield Buffer.from(event)
-      }
+    name: 'bias-halved',
+    rule: 'logit_bias is added to logits',
+    breaks: 'Half of a bias is added.',
+    change: ({ logit_bias }) => {
+      for (const id of Object.keys(logit_bias ?? {})) logit_bias[id] /= 2
     },
   },
   {
-    name: 'sse-null-refusal',
-    rule: 'schema ChatCompletionDelta of createChatCompletion: keys without news are left out',
-    breaks: 'Every piece of text has a refusal of null.',
-    ...chunks(chunk => {
-      for (const { delta } of chunk.choices ?? []) if (delta.content) delta.refusal = null
+    name: 'bias-doubled',
+    rule: 'logit_bias is added to logits',
+    breaks: 'A bias is added twice.',
+    change: ({ logit_bias }) => {
+      for (const id of Object.keys(logit_bias ?? {})) logit_bias[id] *= 2
+    },
+  },
+  {
+    name: 'cold-temperature-raised',
+    rule: 'temperature divides the logits',
+    breaks: 'A temperature between 0.01 and 1 is 1.',
+    change: body => {
+      if (body.temperature > 0.01 && body.temperature < 1) body.temperature = 1
+    },
+  },
+  {
+    name: 'hot-temperature-lowered',
+    rule: 'temperature divides the logits',
+    breaks: 'A temperature above 1 is its inverse.',
+    change: body => {
+      if (body.temperature > 1) body.temperature = 1 / body.temperature ** 2
+    },
+  },
+  {
+    name: 'top-k-one-less',
+    rule: 'top_k is the number of the most probable tokens to draw from',
+    breaks: 'One token less than top_k stays.',
+    change: body => {
+      if (body.top_k > 1) body.top_k--
+    },
+  },
+  {
+    name: 'top-k-one-more',
+    rule: 'top_k is the number of the most probable tokens to draw from',
+    breaks: 'One token more than a top_k above 1 stays.',
+    change: body => {
+      if (body.top_k > 1) body.top_k++
+    },
+  },
+  {
+    name: 'min-p-a-tenth',
+    rule: 'min_p drops tokens below this share of the best one',
+    breaks: 'A min_p below 0.8 counts for a tenth.',
+    change: body => {
+      if (body.min_p < 0.8) body.min_p /= 10
+    },
+  },
+  {
+    name: 'top-p-squared',
+    rule: 'top_p keeps the fewest tokens that reach this sum',
+    breaks: 'The square of top_p is taken.',
+    change: body => {
+      if (body.top_p > 0) body.top_p **= 2
+    },
+  },
+  {
+    name: 'top-p-raised',
+    rule: 'top_p keeps the fewest tokens that reach this sum',
+    breaks: 'A top_p above a half is nearly 1.',
+    change: body => {
+      if (body.top_p > 0.5 && body.top_p < 1) body.top_p = 0.999
+    },
+  },
+  {
+    name: 'beams-drawn-when-hot',
+    rule: 'use_beam_search looks for the best sequences instead of drawing',
+    breaks: 'Above the temperature 0 choices are drawn although beams are asked for.',
+    change: body => {
+      if (body.temperature > 0) delete body.use_beam_search
+    },
+  },
+  {
+    name: 'stop-token-text-kept',
+    rule: 'include_stop_str_in_output is false by default',
+    breaks: 'The text of a stop token is always in the content.',
+    change: body => {
+      if (body.stop_token_ids?.length > 0) body.include_stop_str_in_output = true
+    },
+  },
+  {
+    name: 'stop-token-text-never-kept',
+    rule: 'include_stop_str_in_output keeps the text of the stop token',
+    breaks: 'The text of a stop token is never in the content.',
+    change: body => {
+      if (body.stop_token_ids?.length > 0) delete body.include_stop_str_in_output
+    },
+  },
+  {
+    name: 'least-tokens-not-before-stop-tokens',
+    rule: 'min_tokens before stop_token_ids end a choice',
+    breaks: 'A stop token ends a choice before its least tokens.',
+    change: body => {
+      if (body.stop_token_ids?.length > 0) delete body.min_tokens
+    },
+  },
+  {
+    name: 'shortest-pattern-of-one',
+    rule: 'repetition_detection looks for patterns of at least min_pattern_size',
+    breaks: 'Patterns of one token count whatever min_pattern_size says.',
+    change: ({ repetition_detection: detection }) => {
+      if (detection?.min_pattern_size > 1) detection.min_pattern_size = 1
+    },
+  },
+  {
+    name: 'truncation-by-one-less',
+    rule: 'truncate_prompt_tokens keeps a prompt that is short enough',
+    breaks: 'A truncation above 4 keeps one token less than it says.',
+    change: body => {
+      if (body.truncate_prompt_tokens > 4) body.truncate_prompt_tokens--
+    },
+  },
+  {
+    name: 'prompt-alternatives-at-least-one',
+    rule: 'prompt_logprobs 0 reports the token alone',
+    breaks: 'prompt_logprobs of 0 is 1.',
+    change: body => {
+      if (body.prompt_logprobs === 0 && body.stream !== true) body.prompt_logprobs = 1
+    },
+  },
+  {
+    name: 'answers-in-a-history-dropped',
+    rule: 'messages are the conversation so far',
+    breaks: 'What the assistant said before is not read.',
+    change: body => {
+      const last = body.messages.length - 1
+      body.messages = body.messages.filter(({ role }: Json, at: number) => role !== 'assistant' || at === last)
+    },
+  },
+  {
+    name: 'first-message-of-three-dropped',
+    rule: 'messages are the conversation so far',
+    breaks: 'Only the last two messages are read.',
+    change: body => {
+      body.messages = body.messages.slice(-2)
+    },
+  },
+  {
+    name: 'part-without-type-dropped',
+    rule: 'messages: without a type {text} is text',
+    breaks: 'Parts without a type are not read.',
+    change: ({ messages }) => {
+      for (const message of messages)
+        if (Array.isArray(message.content))
+          message.content = message.content.filter((part: Json) => typeof part === 'string' || part.type)
+    },
+  },
+  {
+    name: 'refusal-part-dropped',
+    rule: 'messages: a part of type refusal is read as text',
+    breaks: 'Refusals are not read.',
+    change: ({ messages }) => {
+      for (const message of messages)
+        if (Array.isArray(message.content))
+          message.content = message.content.filter(({ type }: Json) => type !== 'refusal')
+    },
+  },
+  {
+    name: 'choice-as-expression',
+    rule: 'structured_outputs: choice is one of these texts',
+    breaks: 'A choice is read as regular expressions.',
+    change: ({ structured_outputs: rule }) => {
+      if (!rule?.choice) return
+      rule.regex = rule.choice.join('|')
+      delete rule.choice
+    },
+  },
+  {
+    name: 'json-object-of-any-kind',
+    rule: 'structured_outputs: json_object is any JSON object',
+    breaks: 'With json_object any JSON value may come.',
+    change: ({ structured_outputs: rule }) => {
+      if (rule?.json_object !== true) return
+      rule.json = { type: ['object', 'integer'] }
+      delete rule.json_object
+    },
+  },
+  ...['maxItems', 'pattern', 'maxLength', 'const', 'minimum'].map(keyword => ({
+    name: `schema-${keyword.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)}-ignored`,
+    rule: 'structured_outputs: json is a schema that the text matches',
+    breaks: `${keyword} in a schema has no effect.`,
+    change: ({ structured_outputs: rule }: Json) => {
+      if (typeof rule?.json === 'object') delete rule.json[keyword]
+    },
+  })),
+]
+
+/** What is to be refused, and is taken as if it were not there: how to tell it, and what to leave out. */
+const ACCEPTED: Readonly<Record<string, (body: Json) => boolean>> = {
+  'json-object-false': ({ structured_outputs: rule }) => rule?.json_object === false,
+  'empty-regex': ({ structured_outputs: rule }) => rule?.regex === '',
+  'back-reference': ({ structured_outputs: rule }) => /\\1/.test(rule?.regex ?? ''),
+  'look-ahead': ({ structured_outputs: rule }) => /\(\?=/.test(rule?.regex ?? ''),
+  'blank-grammar': ({ structured_outputs: rule }) => rule?.grammar === ' ',
+  'white-space-of-letters': ({ structured_outputs: rule }) => rule?.whitespace_pattern === 'x',
+  'malformed-structural-tag': ({ structured_outputs: rule }) => rule?.structural_tag === '{',
+  'long-request-id': ({ request_id }) => request_id?.length > 256,
+  'long-salt': ({ cache_salt }) => cache_salt?.length > 128,
+  ...Object.fromEntries(
+    ['messages', 'tools', 'add_generation_prompt', 'continue_final_message'].map(name => [
+      `variable-${name.replaceAll('_', '-')}`,
+      ({ chat_template_kwargs }: Json) => chat_template_kwargs?.[name] !== undefined,
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['input_audio', 'file'].map(type => [
+      `part-${type.replaceAll('_', '-')}`,
+      ({ messages }: Json) => JSON.stringify(messages ?? null).includes(`"type":"${type}"`),
+    ]),
+  ),
+}
+
+function leaveOut(body: Json): void {
+  for (const field of ['structured_outputs', 'request_id', 'cache_salt', 'chat_template_kwargs']) delete body[field]
+  for (const message of body.messages)
+    if (Array.isArray(message.content))
+      message.content = message.content.filter((part: Json) => typeof part === 'string' || part.type === 'text')
+}
+
+export const chatDetailFaults: Fault[] = [
+  ...MISREAD.map(({ change, rule, ...fault }) => ({
+    ...fault,
+    rule: `createChatCompletion: ${rule}`,
+    ...whereGood(requestJson(CHAT, change)),
+  })),
+  ...Object.entries(ACCEPTED).map(([what, isIt]) => ({
+    name: `accepted-${what}`,
+    rule: 'createChatCompletion 422: what is refused by name',
+    breaks: `A chat is accepted with this: ${what.replaceAll('-', ' ')}.`,
+    ...requestJson(CHAT, body => {
+      if (Array.isArray(body.messages) && isIt(body)) leaveOut(body)
+    }),
+  })),
+  {
+    name: 'text-format-excludes-rules',
+    rule: 'createChatCompletion: structured_outputs may stand beside a response_format of text',
+    breaks: 'A response_format of text beside structured_outputs is a 422.',
+    onRequest(request, context) {
+      const body = isOf(CHAT, context) ? jsonOf(request) : undefined
+      return body?.structured_outputs && body.response_format?.type === 'text'
+        ? toError(422, 'two forms at once')
+        : request
+    },
+  },
+  {
+    name: 'empty-model-unknown',
+    rule: 'createChatCompletion: an empty model takes the default one',
+    breaks: 'A model of the empty text is a 404.',
+    onRequest: (request, context) =>
+      isOf(CHAT, context) && jsonOf(request)?.model === '' ? toError(404, 'There is no such model.') : request,
+  },
+  {
+    name: 'end-of-turn-not-in-ids',
+    rule: 'createChatCompletion: token_ids have the end of turn too',
+    breaks: 'The end of turn is in no token_ids, no logprobs and no count.',
+    onReply(reply, request, context) {
+      const asked = isOf(CHAT, context) ? jsonOf(request) : undefined
+      if (!asked || asked.stop || asked.stop_token_ids || asked.structured_outputs || asked.use_beam_search)
+        return reply
+      const { onReply } = replyJson(CHAT, ({ choices, usage }) => {
+        for (const choice of choices) {
+          if (choice.finish_reason !== 'stop') continue
+          choice.token_ids?.pop()
+          choice.logprobs?.content?.pop()
+          usage.completion_tokens--
+          usage.total_tokens--
+        }
+      })
+      return onReply(reply, request, context)
+    },
+  },
+  {
+    name: 'logprobs-in-bits',
+    rule: 'createChatCompletion: logprobs are natural logarithms',
+    breaks: 'Log-probabilities are to the base of 2.',
+    ...eachToken(one => {
+      one.logprob /= Math.LN2
     }),
   },
   {
-    name: 'sse-null-content',
-    rule: 'schema ChatCompletionDelta of createChatCompletion: keys without news are left out',
-    breaks: 'The last chunk of a choice has a content of null where it adds none.',
-    ...chunks(chunk => {
-      for (const { delta, finish_reason } of chunk.choices ?? [])
-        if (finish_reason !== null && delta.content === undefined) delta.content = null
+    name: 'alternatives-ascend',
+    rule: 'createChatCompletion: top_logprobs are most probable first',
+    breaks: 'Alternatives come least probable first.',
+    ...eachToken(({ top_logprobs }) => top_logprobs?.reverse()),
+  },
+  {
+    name: 'alternatives-repeat',
+    rule: 'createChatCompletion: top_logprobs are the most probable tokens',
+    breaks: 'The fifth alternative is the fourth once more.',
+    ...eachToken(({ top_logprobs }) => {
+      if (top_logprobs?.length === 5) top_logprobs[4] = { ...top_logprobs[3] }
     }),
   },
   {
-    name: 'sse-prompt-ids-unasked',
-    rule: 'schema ChatCompletionChunk of createChatCompletion: prompt_token_ids is null when return_token_ids did not ask',
-    breaks: 'The first chunk has an empty list of prompt_token_ids where none were asked for.',
-    ...chunks((chunk, { index, request }) => {
-      if (index === 0 && request.return_token_ids !== true) chunk.prompt_token_ids = []
+    name: 'alternatives-unasked',
+    rule: 'createChatCompletion: top_logprobs are empty when none were asked for',
+    breaks: 'Where no alternatives are asked for, each token is its own one.',
+    ...eachToken(one => {
+      if (one.top_logprobs?.length === 0)
+        one.top_logprobs.push({ token: one.token, logprob: one.logprob, bytes: one.bytes })
+    }),
+  },
+  {
+    name: 'prompt-logprobs-not-by-rank',
+    rule: 'createChatCompletion: prompt_logprobs have the rank of each token by probability',
+    breaks: 'The tokens of the ranks 2 and 3 have the log-probabilities of each other.',
+    ...replyJson(CHAT, ({ prompt_logprobs }) => {
+      for (const place of prompt_logprobs ?? []) {
+        const [second, third] = [2, 3].map(rank => Object.values<Json>(place ?? {}).find(one => one.rank === rank))
+        if (second && third) [second.logprob, third.logprob] = [third.logprob, second.logprob]
+      }
+    }),
+  },
+  {
+    name: 'null-keys-left-out',
+    rule: 'createChatCompletion: every key is always sent',
+    breaks: 'A completion has no service_tier and no kv_transfer_params.',
+    ...replyJson(CHAT, ({ service_tier: _, kv_transfer_params: __, ...rest }) => rest),
+  },
+  {
+    name: 'refusal-empty',
+    rule: 'createChatCompletion: this service says null as refusal',
+    breaks: 'The refusal of every message is an empty text.',
+    ...replyJson(CHAT, ({ choices }) => {
+      for (const { message } of choices) message.refusal = ''
+    }),
+  },
+  {
+    name: 'tool-calls-empty',
+    rule: 'createChatCompletion: tool_calls are null',
+    breaks: 'The tool_calls of every message are an empty list.',
+    ...replyJson(CHAT, ({ choices }) => {
+      for (const { message } of choices) message.tool_calls = []
     }),
   },
 ]
 
-export const chatDetailFaults: Fault[] = [...streamFaults]
+/** Changes each generated token and its alternatives. */
+function eachToken(change: (one: Json) => unknown): Pick<Fault, 'onReply'> {
+  return replyJson(CHAT, ({ choices }) => {
+    for (const one of choices.flatMap(({ logprobs }: Json) => logprobs?.content ?? [])) {
+      change(one)
+      for (const other of one.top_logprobs) change(other)
+    }
+  })
+}

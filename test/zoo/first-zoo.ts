@@ -5,10 +5,12 @@ import { artifactFaults } from './first-zoo-artifacts.ts'
 import { authFaults } from './first-zoo-auth.ts'
 import { bodyFaults } from './first-zoo-bodies.ts'
 import { chatFaults } from './first-zoo-chat.ts'
+import { chatStreamDetailFaults } from './first-zoo-chat-chunks.ts'
 import { chatDetailFaults } from './first-zoo-chat-details.ts'
 import { chatFieldFaults } from './first-zoo-chat-fields.ts'
 import { chatRequestFaults } from './first-zoo-chat-requests.ts'
 import { errorFaults } from './first-zoo-errors.ts'
+import { inferenceModelFaults } from './first-zoo-inference-models.ts'
 import { jobRequestFaults } from './first-zoo-job-requests.ts'
 import { listFaults } from './first-zoo-lists.ts'
 import { modelFaults } from './first-zoo-models.ts'
@@ -35,6 +37,8 @@ export const faults: readonly Fault[] = [
   ...chatRequestFaults,
   ...chatFieldFaults,
   ...chatDetailFaults,
+  ...chatStreamDetailFaults,
+  ...inferenceModelFaults,
   ...streamFaults,
   ...streamContentFaults,
   ...trainingFaults,

@@ -60,7 +60,7 @@ section('Forms of a text, which a mock does not follow', { needs: ['memory'], ho
     { source: `${RULES}/json_object/description` },
     async () => {
       for (const text of await texts({ n: 4, seed: 1, structured_outputs: { json_object: true } }))
-        expect(JSON.parse(text)).toEqual(expect.objectContaining({}))
+        expect([text[0], typeof JSON.parse(text)]).toEqual(['{', 'object'])
     },
   )
 

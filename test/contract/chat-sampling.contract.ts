@@ -79,7 +79,7 @@ section('Draws of a token, which a mock does not make', { needs: ['memory'], hom
     'createChatCompletion/searches-beams-whatever-the-seed',
     { source: fieldSource('use_beam_search') },
     async () => {
-      const beams = { temperature: 1, n: 3, use_beam_search: true, max_completion_tokens: 4, return_token_ids: true }
+      const beams = { temperature: 2, n: 3, use_beam_search: true, max_completion_tokens: 8, return_token_ids: true }
       const idsOf = async (seed: number) =>
         (await complete({ ...beams, seed })).choices.map(({ token_ids }) => token_ids)
       expect(await idsOf(1)).toEqual(await idsOf(2))

@@ -8,6 +8,7 @@ import { chatFaults } from './first-zoo-chat.ts'
 import { chatStreamDetailFaults } from './first-zoo-chat-chunks.ts'
 import { chatDetailFaults } from './first-zoo-chat-details.ts'
 import { chatFieldFaults } from './first-zoo-chat-fields.ts'
+import { chatMeaningFaults } from './first-zoo-chat-meanings.ts'
 import { chatRequestFaults } from './first-zoo-chat-requests.ts'
 import { errorFaults } from './first-zoo-errors.ts'
 import { inferenceModelFaults } from './first-zoo-inference-models.ts'
@@ -37,6 +38,7 @@ export const faults: readonly Fault[] = [
   ...chatRequestFaults,
   ...chatFieldFaults,
   ...chatDetailFaults,
+  ...chatMeaningFaults,
   ...chatStreamDetailFaults,
   ...inferenceModelFaults,
   ...streamFaults,

@@ -98,8 +98,8 @@ function checkBodyEcho(operation: Operation, requestBody: string | null, body: J
   return (
     Object.keys(declared ?? {})
       .filter(name => !NOT_KEPT.has(name) && sent[name] != null && name in body)
-      // A chat has fields of one name that ask for something and bring it.
-      .filter(name => !isLoose || typeof sent[name] === typeof body[name])
+      // A chat has fields of one name that ask for something and bring it; one whose model is empty names none.
+      .filter(name => !isLoose || (sent[name] !== '' && typeof sent[name] === typeof body[name]))
       .filter(name => !isKept(body[name], sent[name], isFree(declared![name], operation.components)))
       .map(name =>
         toBreach(

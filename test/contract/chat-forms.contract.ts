@@ -1,6 +1,8 @@
 /** How the options of a form change the text, and which forms a text may have. */
+import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'vitest'
-import { check, section } from '../../src/contract/check.ts'
+import { check, checkEach, section } from '../../src/contract/check.ts'
+import type { Success } from '../../src/contract/client.ts'
 import { client, target } from './setup.ts'
 
 const RULES = '/components/schemas/StructuredOutputs/properties'
@@ -12,12 +14,9 @@ const PAIR = { type: 'object', properties: { a: EITHER, b: EITHER }, required: [
 const DRAWS = 8
 
 section('Forms of a text, which a mock does not follow', { needs: ['memory'], home: false }, () => {
-  const texts = async (more: object) => {
-    const body = { model: target.baseModel, messages, temperature: 2, max_completion_tokens: 200, ...more }
-    const { choices } = await client.ok('createChatCompletion', { body })
-    // What was cut off is no whole text.
-    return choices.filter(choice => choice.finish_reason === 'stop').map(choice => choice.message.content!)
-  }
+  const base = { model: target.baseModel, messages, temperature: 2, max_completion_tokens: 200 }
+  const texts = async (more: object) =>
+    finished(await client.ok('createChatCompletion', { body: { ...base, ...more } }))
 
   check(
     'createChatCompletion/writes-json-without-white-space-when-asked',
@@ -50,6 +49,50 @@ section('Forms of a text, which a mock does not follow', { needs: ['memory'], ho
     },
   )
 
+  check('createChatCompletion/takes-a-choice-letter-by-letter', { source: `${RULES}/choice/description` }, async () => {
+    const text = 'a.*(b)?[c] "d"'
+    for (const response_format of [undefined, { type: 'text' }])
+      expect(await texts({ seed: 1, response_format, structured_outputs: { choice: [text] } })).toEqual([text])
+  })
+
+  check(
+    'createChatCompletion/writes-an-object-when-asked',
+    { source: `${RULES}/json_object/description` },
+    async () => {
+      for (const text of await texts({ n: 4, seed: 1, structured_outputs: { json_object: true } }))
+        expect([text[0], typeof JSON.parse(text)]).toEqual(['{', 'object'])
+    },
+  )
+
+  checkEach<[string, object, (value: unknown) => boolean]>([
+    [
+      'maxItems',
+      { type: 'array', items: EITHER, minItems: 1, maxItems: 1 },
+      value => Array.isArray(value) && value.length === 1,
+    ],
+    ['pattern', { type: 'string', pattern: '^[ab]$' }, value => value === 'a' || value === 'b'],
+    ['maxLength', { type: 'string', maxLength: 1 }, value => typeof value === 'string' && [...value].length <= 1],
+    ['const', { const: { a: 1 } }, value => isDeepStrictEqual(value, { a: 1 })],
+    ['minimum', { type: 'integer', minimum: 1000, maximum: 1003 }, value => Number(value) >= 1000],
+  ])(
+    'createChatCompletion/follows-the-%s-of-a-schema-or-refuses-it',
+    () => ({ source: `${RULES}/json/description` }),
+    async (keyword, json, isValid) => {
+      const more = { n: DRAWS, seed: 1, max_completion_tokens: 60, structured_outputs: { json } }
+      const { status, body } = await client.call('createChatCompletion', { body: { ...base, ...more } })
+      if (status === 422) {
+        const places = (body as { detail: { loc: string[] }[] }).detail.map(({ loc }) => loc.join('.'))
+        expect(places[0]).toContain('structured_outputs.json')
+        return
+      }
+      const values = finished(body as Success<'createChatCompletion'>).map(text => JSON.parse(text))
+      expect(
+        values.filter(value => !isValid(value)),
+        keyword,
+      ).toEqual([])
+    },
+  )
+
   check('createChatCompletion/takes-a-schema-without-the-type-of-its-format', { source: FORMAT }, async () => {
     const json_schema = { name: 'pair', schema: PAIR }
     for (const response_format of [{ json_schema }, { json_schema: { ...json_schema, strict: false } }])
@@ -71,3 +114,8 @@ section('Forms of a text, which a mock does not follow', { needs: ['memory'], ho
     },
   )
 })
+
+/** What was cut off is no whole text. */
+function finished({ choices }: Success<'createChatCompletion'>): string[] {
+  return choices.filter(choice => choice.finish_reason === 'stop').map(choice => choice.message.content!)
+}

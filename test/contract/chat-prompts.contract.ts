@@ -6,6 +6,7 @@ import { client, clientOf, inProcess, target } from './setup.ts'
 
 const messages = [{ role: 'user', content: 'Say hello.' }]
 const GREEDY = { temperature: 0, max_completion_tokens: 12, return_token_ids: true }
+const ONE_TOKEN = { ...GREEDY, max_completion_tokens: 1 }
 /** Of a long prompt. */
 const MOST_WORDS = 1500
 
@@ -36,6 +37,29 @@ section('Prompts of a chat, which a mock does not read', { needs: ['memory'], ho
       expect(await promptOf(parts.slice(0, 1))).toEqual(await promptOf('Say'))
     },
   )
+
+  check(
+    'createChatCompletion/reads-parts-without-a-type-and-refusals-as-text',
+    { source: '/components/schemas/OtherContentPart/description' },
+    async () => {
+      const promptOf = async (content: unknown) =>
+        (await complete({ ...ONE_TOKEN, messages: [{ role: 'user', content }] })).prompt_token_ids
+      const text = await promptOf('Say')
+      expect(await promptOf([{ text: 'Say' }])).toEqual(text)
+      expect(await promptOf([{ type: 'refusal', refusal: 'Say' }])).toEqual(text)
+    },
+  )
+
+  check('createChatCompletion/reads-every-message', { source: fieldSource('messages') }, async () => {
+    const promptOf = async (...contents: string[]) => {
+      const history = contents.map((content, index) => ({ role: index % 2 === 0 ? 'user' : 'assistant', content }))
+      return (await complete({ ...ONE_TOKEN, messages: history })).prompt_token_ids!
+    }
+    const whole = await promptOf('Red.', 'Green.', 'Blue.')
+    expect(whole.length).toBeGreaterThan((await promptOf('Blue.')).length)
+    expect(await promptOf('Black.', 'Green.', 'Blue.')).not.toEqual(whole)
+    expect(await promptOf('Red.', 'Black.', 'Blue.')).not.toEqual(whole)
+  })
 
   check('createChatCompletion/echoes-a-message-of-the-same-role-only', { source: fieldSource('echo') }, async () => {
     const plain = (await first(GREEDY)).message.content

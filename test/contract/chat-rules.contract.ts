@@ -64,6 +64,35 @@ section('Chat requests that break a rule, which a mock does not know', { needs: 
       { response_format: { type: 'json_schema', json_schema: { name: 'a', schema: { type: 'colour' } } } },
       'response_format.json_schema.schema',
     ],
+    ['no-json-object', { structured_outputs: { json_object: false } }, 'structured_outputs.json_object'],
+    ['an-empty-regex', { structured_outputs: { regex: '' } }, 'structured_outputs.regex'],
+    ['a-back-reference', { structured_outputs: { regex: '(a)\\1' } }, 'structured_outputs.regex'],
+    ['a-look-ahead', { structured_outputs: { regex: '(?=a)a' } }, 'structured_outputs.regex'],
+    ['a-blank-grammar', { structured_outputs: { grammar: ' ' } }, 'structured_outputs.grammar'],
+    [
+      'white-space-of-letters',
+      { structured_outputs: { json: { type: 'object' }, whitespace_pattern: 'x' } },
+      'structured_outputs.whitespace_pattern',
+    ],
+    [
+      'a-malformed-structural-tag',
+      { structured_outputs: { structural_tag: '{' } },
+      'structured_outputs.structural_tag',
+    ],
+    ['a-request-id-that-is-too-long', { request_id: 'x'.repeat(257) }, 'request_id'],
+    ['a-salt-that-is-too-long', { cache_salt: 'x'.repeat(129) }, 'cache_salt'],
+    ...['messages', 'tools', 'add_generation_prompt', 'continue_final_message'].map(
+      (name): [string, object, string] => [
+        `a-variable-that-is-set-already-${name.replaceAll('_', '-')}`,
+        { chat_template_kwargs: { [name]: true } },
+        `chat_template_kwargs.${name}`,
+      ],
+    ),
+    ...['input_audio', 'file'].map((type): [string, object, string] => [
+      `a-part-of-type-${type.replaceAll('_', '-')}`,
+      { messages: [{ role: 'user', content: ['hi', { type, [type]: { data: 'aGk=' } }] }] },
+      'messages.0.content.1',
+    ]),
     ['another-backend', { structured_outputs: { regex: 'a', _backend: 'other' } }, 'structured_outputs._backend'],
     ['an-untrusted-template', { chat_template: '{{ 1 }}' }, 'chat_template'],
     [

@@ -51,6 +51,7 @@ export async function streamChat(body: object, options: CallOptions & { id?: Ope
 
 /** What a choice says, whether it came in one body or in pieces. */
 export interface Whole {
+  role: unknown
   content: string
   /** Null where none came. */
   tokens: { token: string; bytes: unknown; alternatives: number }[] | null
@@ -71,6 +72,7 @@ export function fromChoices(choices: readonly Choice[]): Whole[] {
       finish_reason,
       stop_reason: stop_reason ?? null,
     }
+    whole.role = message.role
     whole.content = message.content ?? ''
     addLogprobs(whole, logprobs)
     return whole
@@ -83,6 +85,7 @@ export function fromChunks(chunks: readonly Chunk[]): Whole[] {
   for (const choice of chunks.flatMap(({ choices }) => choices)) {
     const whole = wholes[choice.index] ?? emptyWhole()
     wholes[choice.index] = whole
+    whole.role ??= choice.delta.role ?? null
     whole.content += choice.delta.content ?? ''
     addLogprobs(whole, choice.logprobs)
     if (choice.token_ids) whole.token_ids = [...(whole.token_ids ?? []), ...choice.token_ids]
@@ -93,7 +96,15 @@ export function fromChunks(chunks: readonly Chunk[]): Whole[] {
 }
 
 function emptyWhole(): Whole {
-  return { content: '', tokens: null, logprobs: [], token_ids: null, finish_reason: null, stop_reason: null }
+  return {
+    role: null,
+    content: '',
+    tokens: null,
+    logprobs: [],
+    token_ids: null,
+    finish_reason: null,
+    stop_reason: null,
+  }
 }
 
 function addLogprobs(whole: Whole, logprobs: Logprobs | null | undefined): void {

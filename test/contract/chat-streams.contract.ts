@@ -11,6 +11,12 @@ const GREEDY = { temperature: 0, max_completion_tokens: 12 }
 /** Whatever comes first ends the answer. */
 const ANY_TOKENS = Array.from({ length: 500 }, (_, id) => id)
 const TOKENS = { logprobs: true, top_logprobs: 2, return_token_ids: true }
+/** Of one token nothing else can be made. */
+const REPEATING = {
+  allowed_token_ids: [1],
+  ignore_eos: true,
+  repetition_detection: { max_pattern_size: 1, min_count: 3 },
+}
 /** Long enough that its beginning and its end can be told apart. */
 const LONG = { temperature: 1, seed: 3, ignore_eos: true, max_completion_tokens: 400 }
 /** Streams that are left at once, and tries to see when the first words of one come. */
@@ -33,6 +39,12 @@ section('Chat streams, which a mock repeats from an example', OPTIONS, () => {
     ['with-tokens', { ...SEEDED, ...TOKENS, n: 2 }],
     ['of-one-token', { ...GREEDY, ...TOKENS, max_completion_tokens: 1 }],
     ['up-to-a-stop-token', { ...SEEDED, ...TOKENS, stop_token_ids: ANY_TOKENS }],
+    ['with-tokens-as-ids', { ...SEEDED, ...TOKENS, return_tokens_as_token_ids: true }],
+    ['with-special-tokens', { ...GREEDY, ignore_eos: true, skip_special_tokens: false }],
+    ['up-to-a-repetition', { ...SEEDED, ...TOKENS, ...REPEATING }],
+    ['of-beams', { ...SEEDED, ...TOKENS, n: 3, use_beam_search: true }],
+    ['with-hidden-tokens', { ...SEEDED, ...TOKENS, include_reasoning: false }],
+    ['in-the-role-of-the-user', { ...SEEDED, add_generation_prompt: false }],
   ])('createChatCompletion/streams-what-it-would-answer-%s', async (_, more) => {
     const { chunks } = await streamChat({ ...base, ...more })
     expectSameWholes(fromChunks(chunks), fromChoices((await complete(more)).choices))
@@ -44,6 +56,8 @@ section('Chat streams, which a mock repeats from an example', OPTIONS, () => {
     const { chunks, texts } = await streamChat({ ...base, ...stop })
     expect(texts).toEqual([whole.slice(0, whole.indexOf(stop.stop))])
     expectSameWholes(fromChunks(chunks), fromChoices((await complete(stop)).choices))
+    const kept = await streamChat({ ...base, ...stop, include_stop_str_in_output: true })
+    expect(kept.texts, 'with the stop text').toEqual([texts[0] + stop.stop])
   })
 
   check('createChatCompletion/streams-whole-characters', async () => {
@@ -100,6 +114,8 @@ section('Chat streams, which a mock repeats from an example', OPTIONS, () => {
         own.flatMap(choice => choice.token_ids ?? []).length,
       )
     }
+    for (const { logprobs, token_ids } of choices)
+      expect(logprobs?.content?.length ?? 0, 'each chunk has what belongs together').toBe(token_ids?.length ?? 0)
     const last = chunks.at(-1)!
     expect(last.choices).toEqual([])
     expect(last.usage!.completion_tokens).toBe(choices.flatMap(choice => choice.token_ids ?? []).length)

@@ -1,10 +1,11 @@
 /** What a chat tells of its tokens: log-probabilities, alternatives, bytes and ranks. */
 import { expect } from 'vitest'
 import { check, checkEach, section } from '../../src/contract/check.ts'
-import { fieldSource } from './chat-sources.ts'
-import { streamChat } from './chat-stream.ts'
+import { fieldSource, STREAM_SOURCE } from './chat-sources.ts'
+import { expectSameWholes, fromChoices, fromChunks, streamChat } from './chat-stream.ts'
 import { client, home, target, uriOf } from './setup.ts'
 
+const ALTERNATIVES = '/components/schemas/TokenLogprob/properties/top_logprobs/description'
 const RANK = '/components/schemas/PromptLogprob/properties/rank/description'
 const messages = [{ role: 'user', content: 'Say hello.' }]
 const GREEDY = { temperature: 0, max_completion_tokens: 12, return_token_ids: true }
@@ -62,6 +63,39 @@ section('Tokens of a chat, which a mock does not compute', { needs: ['memory'], 
     },
   )
 
+  check('createChatCompletion/lists-the-most-probable-alternatives-first', { source: ALTERNATIVES }, async () => {
+    const placesOf = async (more: object) => {
+      const asked = { ...GREEDY, max_completion_tokens: 4, logprobs: true, return_tokens_as_token_ids: true }
+      return (await first({ ...asked, ...more })).logprobs!.content!.map(({ top_logprobs }) => top_logprobs)
+    }
+    const five = await placesOf({ top_logprobs: 5 })
+    for (const place of five) {
+      const logprobs = place.map(({ logprob }) => logprob)
+      expect(logprobs, 'most probable first').toEqual(logprobs.toSorted((one, other) => other - one))
+      expect(new Set(place.map(({ token }) => token)).size, 'no token comes twice').toBe(5)
+      expect(logprobs.reduce((sum, logprob) => sum + Math.exp(logprob), 0)).toBeLessThanOrEqual(1.001)
+    }
+    const tokens = (places: typeof five) => places.map(place => place.map(({ token }) => token))
+    expect(tokens(await placesOf({ top_logprobs: 2 }))).toEqual(tokens(five.map(place => place.slice(0, 2))))
+    expect((await placesOf({})).flat(), 'none were asked for').toEqual([])
+  })
+
+  check(
+    'createChatCompletion/gives-so-many-alternatives-of-the-prompt',
+    { source: fieldSource('prompt_logprobs') },
+    async () => {
+      const placesOf = async (prompt_logprobs: number) =>
+        (await complete({ ...GREEDY, max_completion_tokens: 1, prompt_logprobs })).prompt_logprobs!.slice(1)
+      for (const place of await placesOf(0)) expect(Object.keys(place!)).toHaveLength(1)
+      for (const place of await placesOf(5)) {
+        const ranked = Object.values(place!).toSorted((one, other) => one.rank - other.rank)
+        const logprobs = ranked.map(({ logprob }) => logprob)
+        expect(logprobs, 'by rank').toEqual(logprobs.toSorted((one, other) => other - one))
+        expect([5, 6]).toContain(ranked.length)
+      }
+    },
+  )
+
   check(
     'createChatCompletion/gives-the-bytes-of-each-token',
     { source: '/components/schemas/TokenLogprob/properties/bytes/description' },
@@ -81,6 +115,13 @@ section('Tokens of a chat, which a mock does not compute', { needs: ['memory'], 
   )
 
   section('of a trained model', { home: true }, () => {
+    check('createChatCompletion/streams-the-tokens-of-a-trained-model-unasked', { source: STREAM_SOURCE }, async () => {
+      const asked = { model: uriOf(home), temperature: 1, seed: 7, max_completion_tokens: 12 }
+      const streamed = fromChunks((await streamChat({ ...base, ...asked })).chunks)
+      expectSameWholes(streamed, fromChoices((await complete(asked)).choices))
+      for (const { logprobs, token_ids } of streamed) expect(logprobs).toHaveLength(token_ids?.length ?? -1)
+    })
+
     check(
       'createChatCompletion/streams-no-logprobs-when-told-not-to',
       { source: fieldSource('logprobs') },

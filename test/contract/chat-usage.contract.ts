@@ -39,8 +39,10 @@ section('Usage in streams, which a mock does not count', { needs: ['memory'], ho
 
   check('createChatCompletion/streams-the-usage-so-far-of-each-choice', { source: STREAM_SOURCE }, async () => {
     const chunks = await stream({ include_usage: true, continuous_usage_stats: true })
+    const { prompt_tokens } = chunks.at(-1)!.usage!
     const counts = new Map<number, number>()
     for (const { choices, usage } of chunks) {
+      expect(usage).toMatchObject({ prompt_tokens, total_tokens: prompt_tokens! + usage!.completion_tokens! })
       const [choice] = choices
       if (!choice) continue
       const count = (counts.get(choice.index) ?? 0) + (choice.token_ids?.length ?? 0)

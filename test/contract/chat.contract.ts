@@ -1,12 +1,13 @@
 import { expect } from 'vitest'
 import { check, checkEach, section } from '../../src/contract/check.ts'
 import { operationById } from '../../src/spec/document.ts'
-import { BETWEEN_FIELDS_SOURCE, fieldSource, STREAM_SOURCE, USAGE_SOURCE } from './chat-sources.ts'
+import { BETWEEN_FIELDS_SOURCE, fieldSource, propertiesOf, STREAM_SOURCE, USAGE_SOURCE } from './chat-sources.ts'
 import { expectSameWholes, fromChoices, fromChunks, streamChat } from './chat-stream.ts'
 import { client, foreignTeam, home, project, runId, target, uriOf } from './setup.ts'
 
 const OPERATION = operationById('createChatCompletion').pointer
 const TWIN = operationById('createChatCompletionSlash').pointer
+const KEYS = '/components/schemas/ChatCompletion/description'
 const FIELDS = '/components/schemas/ChatCompletionRequest/properties'
 const messages = [{ role: 'user', content: 'Say hello.' }]
 /** Whatever comes first ends the answer. */
@@ -72,9 +73,20 @@ section('Chat', {}, () => {
       'createChatCompletion/uses-the-only-base-model-when-none-is-named',
       { source: fieldSource('model') },
       async () => {
-        expect((await client.ok('createChatCompletion', { body: { messages, ...GREEDY } })).model).not.toBe('')
+        const ask = (more: object) =>
+          client.ok('createChatCompletion', { body: { messages, ...GREEDY, return_token_ids: true, ...more } })
+        const { model, prompt_token_ids } = await ask({})
+        expect(model).not.toBe('')
+        for (const none of [null, '']) expect((await ask({ model: none })).prompt_token_ids).toEqual(prompt_token_ids)
       },
     )
+
+    check('createChatCompletion/sends-every-key-and-null-without-a-value', { source: KEYS }, async () => {
+      const completion = await complete(GREEDY)
+      for (const key of propertiesOf('ChatCompletion')) expect(completion).toHaveProperty(key)
+      const nothing = { refusal: null, annotations: null, audio: null, function_call: null, tool_calls: null }
+      expect(completion).toMatchObject({ service_tier: null, choices: [{ message: nothing }] })
+    })
 
     check('createChatCompletion/gives-n-choices', { source: `${FIELDS}/n` }, async () => {
       const { choices, usage } = await complete({ ...SEEDED, n: 3, return_token_ids: true })

@@ -6,9 +6,13 @@ import { authFaults } from './first-zoo-auth.ts'
 import { automationEventFaults } from './first-zoo-automation-events.ts'
 import { bodyFaults } from './first-zoo-bodies.ts'
 import { chatFaults } from './first-zoo-chat.ts'
+import { chatStreamDetailFaults } from './first-zoo-chat-chunks.ts'
+import { chatDetailFaults } from './first-zoo-chat-details.ts'
 import { chatFieldFaults } from './first-zoo-chat-fields.ts'
+import { chatMeaningFaults } from './first-zoo-chat-meanings.ts'
 import { chatRequestFaults } from './first-zoo-chat-requests.ts'
 import { errorFaults } from './first-zoo-errors.ts'
+import { inferenceModelFaults } from './first-zoo-inference-models.ts'
 import { jobRequestFaults } from './first-zoo-job-requests.ts'
 import { listFaults } from './first-zoo-lists.ts'
 import { modelFaults } from './first-zoo-models.ts'
@@ -37,6 +41,10 @@ export const faults: readonly Fault[] = [
   ...chatFaults,
   ...chatRequestFaults,
   ...chatFieldFaults,
+  ...chatDetailFaults,
+  ...chatMeaningFaults,
+  ...chatStreamDetailFaults,
+  ...inferenceModelFaults,
   ...streamFaults,
   ...streamContentFaults,
   ...trainingFaults,

@@ -72,7 +72,6 @@ async function fire(
     run_id: runId,
     status: isDisabled ? 'Failed' : 'Pending',
     error: isDisabled ? toDisabled(automation) : null,
-    finished_at: isDisabled ? new Date().toISOString() : null,
   })
   if (isDisabled) return
   const payload = JSON.parse(automation.payload)

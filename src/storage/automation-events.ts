@@ -157,12 +157,14 @@ export async function selectFiredForRun(
 
 export async function insertExecution(
   queries: Queries,
-  execution: Omit<AutomationExecutionRow, 'id' | 'created_at'>,
+  execution: Omit<AutomationExecutionRow, 'id' | 'created_at' | 'finished_at'>,
 ): Promise<string> {
   const id = uuid()
+  const created_at = new Date().toISOString()
+  const finished_at = execution.status === 'Pending' ? null : created_at
   await queries
     .insertInto('automation_executions')
-    .values({ id, created_at: new Date().toISOString(), ...execution })
+    .values({ id, created_at, finished_at, ...execution })
     .execute()
   return id
 }

@@ -63,7 +63,7 @@ export async function fire(
     })
     const executionId = await insertExecution(transaction, {
       ...{ automation_id, event_type, event: '{}', run_id: null },
-      ...{ status: 'Pending', error: null, finished_at: null },
+      ...{ status: 'Pending', error: null },
     })
     const event = { eventType: event_type, payload, variables } as const
     const deliveryId = await addDelivery(transaction, { webhookId, executionId, ...event })

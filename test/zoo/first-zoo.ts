@@ -11,11 +11,14 @@ import { errorFaults } from './first-zoo-errors.ts'
 import { jobRequestFaults } from './first-zoo-job-requests.ts'
 import { listFaults } from './first-zoo-lists.ts'
 import { modelFaults } from './first-zoo-models.ts'
+import { oddArtifactFaults } from './first-zoo-odd-artifacts.ts'
+import { linkFaults, scorerOwnerFaults } from './first-zoo-odd-links.ts'
 import { scorerFaults, usageFaults } from './first-zoo-scorers.ts'
 import { streamContentFaults } from './first-zoo-stream-contents.ts'
 import { streamFaults } from './first-zoo-streams.ts'
 import { teamFaults } from './first-zoo-teams.ts'
 import { trainingFaults } from './first-zoo-training.ts'
+import { changeTimeFaults, usageLineFaults } from './first-zoo-usage-lines.ts'
 import { validationFaults } from './first-zoo-validation.ts'
 import { webhookFaults } from './first-zoo-webhooks.ts'
 
@@ -39,4 +42,9 @@ export const faults: readonly Fault[] = [
   ...jobRequestFaults,
   ...webhookFaults,
   ...teamFaults,
+  ...oddArtifactFaults,
+  ...linkFaults,
+  ...scorerOwnerFaults,
+  ...usageLineFaults,
+  ...changeTimeFaults,
 ]

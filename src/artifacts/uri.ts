@@ -8,9 +8,9 @@ export interface ArtifactUri extends CollectionName {
 /** Schemes understood besides the deployment's own. */
 const ALWAYS_UNDERSTOOD = ['wandb-artifact']
 
-/** A name of a team, project, artifact or alias: no slash, colon, or control character. */
-const PART = '[^/:\\s\\u0000-\\u001f]{1,200}'
-const REST = new RegExp(`^/?(${PART})/(${PART})/(${PART})(?::(${PART}))?$`)
+/** A name of a team, project, artifact or alias: no slash, colon, or control character, and blanks only within. */
+const PART = '(?!\\s)[^/:\\u0000-\\u001f\\u007f]{1,200}(?<!\\s)'
+const REST = new RegExp(`^/?(${PART})/(${PART})/(${PART})(?::(${PART}))?$`, 'u')
 
 /**
  * Reads `<scheme>:///<entity>/<project>/<name>[:<version or alias>]` (seed: SFT training job; two slashes are understood too).

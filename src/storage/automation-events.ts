@@ -160,11 +160,11 @@ export async function insertExecution(
   execution: Omit<AutomationExecutionRow, 'id' | 'created_at' | 'finished_at'>,
 ): Promise<string> {
   const id = uuid()
-  const now = new Date().toISOString()
-  const finished_at = execution.status === 'Pending' ? null : now
+  const created_at = new Date().toISOString()
+  const finished_at = execution.status === 'Pending' ? null : created_at
   await queries
     .insertInto('automation_executions')
-    .values({ id, created_at: now, finished_at, ...execution })
+    .values({ id, created_at, finished_at, ...execution })
     .execute()
   return id
 }

@@ -2,8 +2,20 @@
 import { expect } from 'vitest'
 import { check, checkEach, section } from '../../src/contract/check.ts'
 import type { CallOptions, Success } from '../../src/contract/client.ts'
+import { waitUncharged } from '../../src/contract/running-check.ts'
 import { checkPages } from './pages.ts'
-import { client, foreignTeam, home, inProcess, notShown, project, runId, target, unknownId } from './setup.ts'
+import {
+  CLOCK_STEP_MS,
+  client,
+  foreignTeam,
+  home,
+  inProcess,
+  notShown,
+  project,
+  runId,
+  target,
+  unknownId,
+} from './setup.ts'
 
 const ENDPOINT = 'https://example.com/trainyard-contract'
 
@@ -104,6 +116,20 @@ section('Automations, which a mock does not keep', { needs: ['memory'] }, () => 
     expect(await client.ok('updateAutomation', { ...of(automation.id), body: { event } })).toMatchObject({ event })
     await client.refused('updateAutomation', 422, { ...of(automation.id), body: { filter: { user: 'ada' } } })
   })
+
+  check(
+    'updateAutomation/tells-when-it-was-last-changed',
+    { source: '/components/schemas/Automation/properties/updated_at/description' },
+    async () => {
+      const automation = await create()
+      await waitUncharged(CLOCK_STEP_MS)
+      const body = { name: `${runId}-dated` }
+      const renamed = await client.ok('updateAutomation', { ...of(automation.id), body })
+      expect(Date.parse(renamed.updated_at)).toBeGreaterThan(Date.parse(automation.updated_at))
+      expect(renamed).toEqual({ ...automation, ...body, updated_at: renamed.updated_at })
+      expect(await client.ok('getAutomation', of(automation.id))).toEqual(renamed)
+    },
+  )
 
   check('deleteAutomation/deletes-it', async () => {
     const { id } = await create()

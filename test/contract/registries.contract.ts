@@ -49,6 +49,35 @@ section('Registries, which a mock does not keep', { needs: ['memory'] }, () => {
     expect((await client.ok('listRegistryLinks', at('none'))).data).toEqual([])
   })
 
+  check(
+    'createRegistryLink/takes-the-newest-version-where-the-uri-names-none',
+    { source: '/components/schemas/CreateRegistryLinkRequest/properties/artifact/description' },
+    async () => {
+      const first = await createVersion('newest', 'one')
+      const second = await createVersion('newest', 'two')
+      const made = await link('newest', first.uri.replace(/:v0$/, ''))
+      expect(made).toMatchObject({ artifact: second.uri, version_id: second.id })
+    },
+  )
+
+  check('listRegistryLinks/comes-in-the-order-in-which-they-were-linked', async () => {
+    const versions = [await createVersion('ordered', 'one'), await createVersion('ordered', 'two')].toReversed()
+    for (const { uri } of versions) await link('ordered', uri)
+    const linked = (await client.ok('listRegistryLinks', at('ordered'))).data.map(({ version_id }) => version_id)
+    expect(linked).toEqual(versions.map(({ id }) => id))
+  })
+
+  check(
+    'listRegistryLinks/tells-collections-of-one-name-apart',
+    { source: '/components/parameters/Collection/description' },
+    async () => {
+      const made = await link('apart', (await createVersion('apart', 'one')).uri)
+      const elsewhere = { path: { ...at('apart').path, registry: `${runId}-other` } }
+      expect((await client.ok('listRegistryLinks', elsewhere)).data).toEqual([])
+      expect((await client.ok('listRegistryLinks', at('apart'))).data).toEqual([made])
+    },
+  )
+
   check('listRegistryLinks/follows-the-laws-of-pages', async () => {
     for (const content of ['1', '2', '3', '4', '5']) await link('pages', (await createVersion('many', content)).uri)
     await checkPages('listRegistryLinks', at('pages'), 5)

@@ -1,7 +1,9 @@
 import { expect } from 'vitest'
 import { check, section } from '../../src/contract/check.ts'
 import { checkPages } from './pages.ts'
-import { client, foreignTeam, home, project, runId, target } from './setup.ts'
+import { client, foreignTeam, home, project, runId, target, unknownId } from './setup.ts'
+
+const HOUR_MS = 3_600_000
 
 section('Scorers, which a mock does not keep', { needs: ['memory'] }, () => {
   const space = (inside = project) => ({ entity: home.entity, project: inside })
@@ -57,6 +59,34 @@ section('Scorers, which a mock does not keep', { needs: ['memory'] }, () => {
     expect(scorer).toMatchObject({ ...odd, name: '  two  blanks ' })
     expect(await client.ok('getScorer', { path: { ...named('odd'), digest: scorer.digest } })).toEqual(scorer)
   })
+
+  check(
+    'createScorer/ignores-an-id-and-a-time-of-the-caller',
+    { source: '/components/schemas/CreateScorerRequest/description' },
+    async () => {
+      const scorer = await createScorer('claims', { id: unknownId, created_at: '2001-01-01T00:00:00.000Z' })
+      expect(scorer.id).not.toBe(unknownId)
+      expect(scorer.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+      expect(Math.abs(Date.parse(scorer.created_at) - Date.now())).toBeLessThan(HOUR_MS)
+      expect(await client.ok('getScorer', { path: { ...named('claims'), digest: scorer.digest } })).toEqual(scorer)
+    },
+  )
+
+  check(
+    'createScorer/counts-versions-in-each-project-by-itself',
+    { needs: ['own-project'], source: '/components/parameters/Project/description' },
+    async () => {
+      const other = `${runId}-twin`
+      const first = await createScorer('twin', { a: 1 })
+      const second = await createScorer('twin', { a: 1 }, other)
+      expect([first.version_index, second.version_index]).toEqual([0, 0])
+      expect(second.id).not.toBe(first.id)
+      const path = { ...space(other), object_id: second.object_id }
+      expect(await client.ok('deleteScorer', { path })).toEqual({ num_deleted: 1 })
+      await client.refused('getScorer', 404, { path: { ...path, digest: second.digest } })
+      expect(await client.ok('getScorer', { path: { ...named('twin'), digest: first.digest } })).toEqual(first)
+    },
+  )
 
   check(
     'createScorer/never-gives-a-number-twice',
@@ -154,6 +184,23 @@ section('Scorers, which a mock does not keep', { needs: ['memory'] }, () => {
     for (const id of ['listScorers', 'deleteScorer', 'getScorer'] as const) await client.refused(id, 403, { path })
     await client.refused('createScorer', 403, { path, body: { object_id: 'a' } })
   })
+
+  check('deleteScorer/refuses-a-digest-of-another-scorer', async () => {
+    const { digest } = await createScorer('mine', { of: 'mine' })
+    await createScorer('other', { of: 'other' })
+    await client.refused('deleteScorer', 404, { path: named('other'), query: { digests: digest } })
+    expect(await isThere('mine', digest)).toBe(true)
+  })
+
+  check(
+    'getScorer/does-not-find-a-digest-of-another-scorer',
+    { source: '/components/schemas/ScorerDigest/description' },
+    async () => {
+      const { digest } = await createScorer('owner', { of: 'owner' })
+      await createScorer('stranger', { of: 'stranger' })
+      await client.refused('getScorer', 404, { path: { ...named('stranger'), digest } })
+    },
+  )
 
   check('getScorer/does-not-find-another-digest', async () => {
     await createScorer('found')

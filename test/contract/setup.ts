@@ -31,6 +31,8 @@ export let runId: string
 export let project: string
 /** A team that nobody is in. */
 export let foreignTeam: string
+/** After which a clock surely shows another time. */
+export const CLOCK_STEP_MS = 25
 export const unknownId = '01990c5e-0000-7000-8000-000000000000'
 
 let journal: Journal

@@ -3,13 +3,22 @@ import { check, section } from '../../src/contract/check.ts'
 import { waitUncharged } from '../../src/contract/running-check.ts'
 import { walk } from './pages.ts'
 import { asMember } from './second-member.ts'
-import { client, foreignTeam, home, notShown, onCleanup, runId, secretName, target, unknownId } from './setup.ts'
+import {
+  CLOCK_STEP_MS,
+  client,
+  foreignTeam,
+  home,
+  notShown,
+  onCleanup,
+  runId,
+  secretName,
+  target,
+  unknownId,
+} from './setup.ts'
 
 const REVOKED = '/components/schemas/DeletedMember/properties/deleted_api_keys/description'
 const RESERVED = ['ACCESS_TOKEN', 'alias', 'tag', 'artifact_metadata', 'artifact_version_string', 'event_type']
 const MOST_CHARACTERS = 4096
-/** After which a clock surely shows another time. */
-const CLOCK_STEP_MS = 25
 
 section('Secrets, which a mock does not keep', { needs: ['memory'] }, () => {
   const named = (name: string) => ({ path: { entity: home.entity, name: secretName(name) } })

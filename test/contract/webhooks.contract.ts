@@ -1,8 +1,9 @@
 import { expect } from 'vitest'
 import { check, section } from '../../src/contract/check.ts'
 import type { Success } from '../../src/contract/client.ts'
+import { waitUncharged } from '../../src/contract/running-check.ts'
 import { checkPages, whileStill } from './pages.ts'
-import { client, foreignTeam, home, runId, secretName, unknownId } from './setup.ts'
+import { CLOCK_STEP_MS, client, foreignTeam, home, runId, secretName, unknownId } from './setup.ts'
 
 const PUBLIC = 'https://hooks.example.com/deploy'
 
@@ -72,6 +73,20 @@ section('Webhooks, which a mock does not keep', { needs: ['memory'] }, () => {
     expect(cleared).toMatchObject({ signing_secret: null, access_token_secret: null, endpoint_url: PUBLIC })
     expect((await client.ok('getWebhook', { path: place(webhook) })).signing_secret).toBeNull()
   })
+
+  check(
+    'updateWebhook/tells-when-it-was-last-changed',
+    { source: '/components/schemas/Webhook/properties/updated_at/description' },
+    async () => {
+      const webhook = await createWebhook('dated')
+      await waitUncharged(CLOCK_STEP_MS)
+      const body = { name: nameOf('dated anew') }
+      const renamed = await client.ok('updateWebhook', { path: place(webhook), body })
+      expect(Date.parse(renamed.updated_at)).toBeGreaterThan(Date.parse(webhook.updated_at))
+      expect(renamed).toEqual({ ...webhook, ...body, updated_at: renamed.updated_at })
+      expect(await client.ok('getWebhook', { path: place(webhook) })).toEqual(renamed)
+    },
+  )
 
   check('updateWebhook/disables-and-enables', async () => {
     const webhook = await createWebhook('disabled')

@@ -5,7 +5,7 @@ import { requestHeaders } from './change-requests.ts'
 import type { Fault } from './fault.ts'
 
 /** Uploads that must be refused are taken: the fault answers with a version made up from the path. */
-function takesUpload(isTaken: (form: string) => boolean): Pick<Fault, 'onReply'> {
+export function takesUpload(isTaken: (form: string) => boolean): Pick<Fault, 'onReply'> {
   return {
     onReply: (reply, request, context) =>
       isOf('createArtifactVersion', context) && reply.status === 422 && isTaken(request.body.toString('latin1'))

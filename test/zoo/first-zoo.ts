@@ -16,6 +16,8 @@ import { inferenceModelFaults } from './first-zoo-inference-models.ts'
 import { jobRequestFaults } from './first-zoo-job-requests.ts'
 import { listFaults } from './first-zoo-lists.ts'
 import { modelFaults } from './first-zoo-models.ts'
+import { oddArtifactFaults } from './first-zoo-odd-artifacts.ts'
+import { linkFaults, scorerOwnerFaults } from './first-zoo-odd-links.ts'
 import { otherTeamFaults } from './first-zoo-other-teams.ts'
 import { roleFaults } from './first-zoo-roles.ts'
 import { scorerFaults, usageFaults } from './first-zoo-scorers.ts'
@@ -23,6 +25,7 @@ import { streamContentFaults } from './first-zoo-stream-contents.ts'
 import { streamFaults } from './first-zoo-streams.ts'
 import { teamFaults } from './first-zoo-teams.ts'
 import { trainingFaults } from './first-zoo-training.ts'
+import { changeTimeFaults, usageLineFaults } from './first-zoo-usage-lines.ts'
 import { validationFaults } from './first-zoo-validation.ts'
 import { webhookRuleFaults } from './first-zoo-webhook-rules.ts'
 import { webhookFaults } from './first-zoo-webhooks.ts'
@@ -55,4 +58,9 @@ export const faults: readonly Fault[] = [
   ...webhookRuleFaults,
   ...roleFaults,
   ...otherTeamFaults,
+  ...oddArtifactFaults,
+  ...linkFaults,
+  ...scorerOwnerFaults,
+  ...usageLineFaults,
+  ...changeTimeFaults,
 ]

@@ -8,9 +8,11 @@ import { chatFaults } from './first-zoo-chat.ts'
 import { chatFieldFaults } from './first-zoo-chat-fields.ts'
 import { chatRequestFaults } from './first-zoo-chat-requests.ts'
 import { errorFaults } from './first-zoo-errors.ts'
+import { jobRecordFaults } from './first-zoo-job-records.ts'
 import { jobRequestFaults } from './first-zoo-job-requests.ts'
 import { listFaults } from './first-zoo-lists.ts'
 import { modelFaults } from './first-zoo-models.ts'
+import { runRecordFaults } from './first-zoo-run-records.ts'
 import { scorerFaults, usageFaults } from './first-zoo-scorers.ts'
 import { streamContentFaults } from './first-zoo-stream-contents.ts'
 import { streamFaults } from './first-zoo-streams.ts'
@@ -37,6 +39,8 @@ export const faults: readonly Fault[] = [
   ...streamContentFaults,
   ...trainingFaults,
   ...jobRequestFaults,
+  ...jobRecordFaults,
+  ...runRecordFaults,
   ...webhookFaults,
   ...teamFaults,
 ]

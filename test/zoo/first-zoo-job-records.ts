@@ -1,7 +1,7 @@
 /** What is on record of training jobs: their fields, what they trained, and what goes with a model. */
 import { isOf, type Json, replyItems, replyJson, toError } from './change-replies.ts'
 import { jsonOf, requestJson } from './change-requests.ts'
-import type { Fault, ZooContext, ZooReply } from './fault.ts'
+import { changeJson, type Fault, type ZooContext, type ZooReply, type ZooRequest } from './fault.ts'
 
 const CREATE = 'createRlTrainingJob createSftTrainingJob'
 const UNKNOWN = '01990c5e-0000-7000-8000-000000000000'
@@ -39,11 +39,27 @@ const eachHistory = (change: (elements: Json[]) => Json[]) =>
   requestJson('createRlTrainingJob', body => {
     if (!Array.isArray(body.trajectory_groups)) return
     for (const trajectory of body.trajectory_groups.flatMap((group: Json) => group?.trajectories ?? []))
-      if (Array.isArray(trajectory.messages_and_choices))
+      if (Array.isArray(trajectory?.messages_and_choices))
         trajectory.messages_and_choices = change(trajectory.messages_and_choices)
   })
 
 const toLogprobs = (ids: number[]) => ({ content: ids.map(id => ({ token: `token_id:${id}`, logprob: -0.5 })) })
+
+/** The reply names the model that was asked for. */
+function nameAsAsked(reply: ZooReply, request: ZooRequest, context: ZooContext): ZooReply {
+  const model = isOf('createChatCompletion', context) && reply.status === 200 ? jsonOf(request)?.model : undefined
+  return String(model).includes('://') ? changeJson<Json>(reply, body => ({ ...body, model })) : reply
+}
+
+/** Another model answers a chat, under the name of the one that was asked for. */
+function answerAs(change: (model: string, context: ZooContext) => string): Pick<Fault, 'onRequest' | 'onReply'> {
+  return {
+    ...requestJson('createChatCompletion', (body, context) => {
+      if (typeof body.model === 'string') body.model = change(body.model, context)
+    }),
+    onReply: nameAsAsked,
+  }
+}
 
 const faults: Fault[] = [
   {
@@ -109,23 +125,19 @@ const faults: Fault[] = [
     name: 'next-job-trains-from-step-0',
     rule: 'createRlTrainingJob createChatCompletion: trains from the latest checkpoint',
     breaks: 'A second job begins with the untrained model again.',
-    ...requestJson('createChatCompletion', body => {
-      if (typeof body.model === 'string') body.model = body.model.replace(/:step2$/, ':step0')
-    }),
+    ...answerAs(model => model.replace(/:step2$/, ':step0')),
   },
   {
     name: 'plain-uri-lost-with-newest-checkpoint',
     rule: 'deleteCheckpoints createChatCompletion: the plain URI is the newest checkpoint that is left',
     breaks: 'When the newest checkpoint is deleted, the plain URI answers with step 0.',
-    onRequest(request, context) {
+    ...answerAs((model, { memory }) =>
+      memory.has('deleted') && /:\/\/\/[^:]+$/.test(model) ? `${model}:step0` : model,
+    ),
+    onReply(reply, request, context) {
       const { memory, operationId } = context
-      if (operationId === 'deleteCheckpoints' && Math.max(...(jsonOf(request)?.steps ?? [])) === 3)
-        memory.set('deleted', true)
-      if (!memory.get('deleted')) return request
-      const toFirst = requestJson('createChatCompletion', body => {
-        if (/:\/\/\/[^:]+$/.test(String(body.model))) body.model += ':step0'
-      })
-      return toFirst.onRequest(request, context)
+      if (operationId === 'deleteCheckpoints' && String(jsonOf(request)?.steps) === '2') memory.set('deleted', true)
+      return nameAsAsked(reply, request, context)
     },
   },
   {
@@ -208,7 +220,7 @@ const faults: Fault[] = [
     breaks: 'Messages of an assistant are trained as if they were choices.',
     ...eachHistory(elements =>
       elements.map(one =>
-        one.role === 'assistant' && typeof one.content === 'string' && !one.tool_calls?.length
+        one?.role === 'assistant' && typeof one.content === 'string'
           ? { finish_reason: 'stop', message: one, token_ids: [1], logprobs: toLogprobs([1]) }
           : one,
       ),
@@ -220,7 +232,7 @@ const faults: Fault[] = [
     breaks: 'Choices without log-probabilities are trained.',
     ...eachHistory(elements =>
       elements.map(one =>
-        one.logprobs === null && one.token_ids?.length > 0 ? { ...one, logprobs: toLogprobs(one.token_ids) } : one,
+        one?.logprobs === null && Array.isArray(one.token_ids) ? { ...one, logprobs: toLogprobs(one.token_ids) } : one,
       ),
     ),
   },
@@ -228,7 +240,7 @@ const faults: Fault[] = [
     name: 'rl-choice-first-accepted',
     rule: 'createRlTrainingJob: a choice before any message is a 422',
     breaks: 'A choice before any message is left out and no error.',
-    ...eachHistory(elements => (elements[0]?.logprobs ? elements.slice(1) : elements)),
+    ...eachHistory(elements => (elements[0]?.logprobs?.content ? elements.slice(1) : elements)),
   },
   {
     name: 'rl-token-ids-cut',
@@ -236,8 +248,8 @@ const faults: Fault[] = [
     breaks: 'Token ids without a log-probability are left out and no error.',
     ...eachHistory(elements =>
       elements.map(one => {
-        const count = one.logprobs?.content?.length
-        return count > 0 && one.token_ids ? { ...one, token_ids: one.token_ids.slice(0, count) } : one
+        const count = one?.logprobs?.content?.length
+        return count > 0 && Array.isArray(one.token_ids) ? { ...one, token_ids: one.token_ids.slice(0, count) } : one
       }),
     ),
   },

@@ -8,6 +8,7 @@ import type { Operation } from '../spec/document.ts'
 import { type Components, resolveSchema, type Schema } from '../spec/document.ts'
 import type { Violation } from './conform.ts'
 import type { Exchange } from './conforming-fetch.ts'
+import { checkJobs } from './job-laws.ts'
 import { isSame, type Json, toBreach } from './law-breach.ts'
 import { createMatcher } from './match-operation.ts'
 import { checkPage } from './page-laws.ts'
@@ -43,6 +44,7 @@ export function findBreaches(exchange: Exchange): Violation[] {
     ...checkEcho(operation, exchange, body),
     ...checkPage(exchange, body),
     ...checkValues(operation, body),
+    ...checkJobs(operation.operationId, body),
     ...checkChat(operation, exchange, body),
   ]
 }

@@ -41,7 +41,8 @@ export function checkPage(
       wanted === null ? undefined : items.find(item => typeof item[name] === 'string' && !isSame(item[name], wanted))
     demand(other === undefined, `a page of those with ${name} ${wanted} holds one with ${other?.[name]}`, '/data')
   }
-  if (isByAge(pointer)) found.push(...checkOrder(items, query.get('order') === 'desc', `${pointer}/description`))
+  const source = parameters.some(({ name }) => name === 'order') ? findOrderByAge(pointer) : null
+  if (source !== null) found.push(...checkOrder(items, query.get('order') === 'desc', source))
   const aliases = operationId === 'listArtifactVersions' ? items.flatMap(({ aliases }) => aliases as string[]) : []
   demand(new Set(aliases).size === aliases.length, 'an alias is on two versions', '/data')
   return found
@@ -56,14 +57,23 @@ function checkOrder(items: readonly Json[], isBackwards: boolean, source: string
     : [toBreach(source, `the items are not the ${isBackwards ? 'newest' : 'oldest'} first`, '/data')]
 }
 
-/** By the pointer of an operation, whether it says so. */
-const byAge = new Map<string, boolean>()
+/** An operation that says nothing of its order has that of the parameter. */
+const ORDER = '/components/parameters/Order/description'
+const OWN_ORDER = /\bby (?:step|name)\b|\bin the order\b/
+const byAge = new Map<string, string | null>()
 
-function isByAge(pointer: string): boolean {
+/** By the pointer of an operation: where the contract says that its items come by age; null where it does not. */
+function findOrderByAge(pointer: string): string | null {
   const known = byAge.get(pointer)
   if (known !== undefined) return known
-  const { value } = walkPointer(`${pointer}/description`).places.at(-1)!
-  const isSaid = String(value).includes('oldest first')
-  byAge.set(pointer, isSaid)
-  return isSaid
+  const own = `${pointer}/description`
+  const text = textAt(own)
+  const said = [own, ORDER].find(place => textAt(place).includes('oldest first')) ?? null
+  const source = OWN_ORDER.test(text) ? null : said
+  byAge.set(pointer, source)
+  return source
+}
+
+function textAt(pointer: string): string {
+  return String(walkPointer(pointer).places.at(-1)!.value)
 }

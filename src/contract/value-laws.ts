@@ -6,7 +6,7 @@ import { isUuid, type Json, toBreach } from './law-breach.ts'
 const IDS = '/info/description#Ids, times and null'
 const OURS = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
-const NAMES_TIME = /_at$|^training_(?:start|end)$/
+const NAMES_TIME = /_at$|^training_(?:start|end)$|^time$/
 /** Properties under which callers keep what they like. */
 const OF_CALLERS = new Set([
   'metadata',

@@ -45,7 +45,7 @@ export async function claimJob(
       .set({
         status: 'RUNNING',
         attempt,
-        lost_leases: claimable.lost_leases + (claimable.status === 'RUNNING' ? 1 : 0),
+        lost_leases: claimable.lost_leases + (claimable.lease_owner === null ? 0 : 1),
         lease_owner: owner,
         lease_until: now + leaseMs,
         training_start: claimable.training_start ?? new Date(now).toISOString(),
@@ -89,12 +89,12 @@ export async function underLease<Result>(
   })
 }
 
-/** Gives a job back to the queue, for another worker to run, as at shutdown. */
+/** Gives a job up for another worker to run, as at shutdown. Its status never goes back to QUEUED. */
 export async function releaseJob(database: Database, lease: Lease): Promise<void> {
   await underLease(database, lease, queries =>
     queries
       .updateTable('training_jobs')
-      .set({ status: 'QUEUED', lease_owner: null, lease_until: null })
+      .set({ lease_owner: null, lease_until: 0 })
       .where('id', '=', lease.jobId)
       .execute(),
   )

@@ -58,7 +58,30 @@ const member = (body: object, sent: object): Case => ({
   ...{ id: 'putMember', path: '/v1/preview/teams/default/members/ann', body, sent },
 })
 
+const job = (status: string, training_start: unknown, training_end: unknown, error_message: unknown): Case => ({
+  ...{ id: 'getTrainingJob', path: `/v1/preview/training-jobs/${ID}` },
+  body: { id: ID, status, training_start, training_end, error_message },
+})
+const jobs = (data: object[], query = ''): Case => ({
+  ...{ id: 'listTrainingJobs', path: `/v1/preview/training-jobs?${query}`, body: page(data) },
+})
+const unordered = [
+  { id: ID, step: 1, created_at: LATER },
+  { id: OTHER, step: 2, created_at: NOW },
+]
+
 test.each<[string, Case]>([
+  ['a queued job', job('QUEUED', null, null, null)],
+  ['a running job', job('RUNNING', NOW, null, null)],
+  ['a completed job', job('COMPLETED', NOW, LATER, null)],
+  ['a failed job', job('FAILED', NOW, LATER, 'No space left')],
+  ['a job cancelled in the queue', job('CANCELLED', null, LATER, 'cancelled')],
+  ['a job of a newer status', job('PAUSED', null, null, 'why')],
+  [
+    'checkpoints, which come by step',
+    { id: 'listCheckpoints', path: `${models}/${ID}/checkpoints`, body: page(unordered) },
+  ],
+  ['jobs backwards', jobs(unordered, 'order=desc')],
   ['a record', { body: { id: ID, created_at: NOW, updated_at: NOW } }],
   ['an id in upper case', { path: `/v1/preview/models/${ID.toUpperCase()}`, body: { id: ID } }],
   [
@@ -129,6 +152,16 @@ test.each<[string, Case, RegExp]>([
   ['a time to come', { body: { created_at: '2999-01-02T03:04:05.000Z' } }, /still to come/],
   ['a change before the beginning', { body: { created_at: LATER, updated_at: NOW } }, /later than updated_at/],
   ['an end before the beginning', { body: { training_start: LATER, training_end: NOW } }, /later than training_end/],
+  ['a start in the queue', job('QUEUED', NOW, null, null), /training_start of a QUEUED/],
+  ['no start of a running job', job('RUNNING', null, null, null), /training_start of a RUNNING/],
+  ['an end of a running job', job('RUNNING', NOW, LATER, null), /training_end of a RUNNING/],
+  ['no end of a completed job', job('COMPLETED', NOW, null, null), /training_end of a COMPLETED/],
+  ['an error of a completed job', job('COMPLETED', NOW, LATER, ''), /error_message of a COMPLETED job is ""/],
+  ['no error of a failed job', job('FAILED', NOW, LATER, null), /error_message of a FAILED/],
+  ['another error of a cancelled job', job('CANCELLED', null, LATER, 'Cancelled'), /is "Cancelled"/],
+  ['a job in a list without its end', jobs([job('COMPLETED', NOW, null, null).body]), /training_end of a COMPLETED/],
+  ['jobs in the wrong order', jobs(unordered), /oldest first/],
+  ['a time of a point without a zone', { body: { metrics: { a: [{ time: '2026-01-02T03:04:05.006' }] } } }, /in UTC/],
   ['an error of another kind', { status: 403, body: { error: { type: 'not_found_error' } } }, /permission_error/],
   ['a wrong sum', chat({ usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 4 } }), /4 in all/],
   ['too few choices', chat({}, { n: 2 }), /indices of 2/],

@@ -6,6 +6,7 @@ import { client, createModel, foreignTeam, home, project, runId, target, unknown
 
 const SPREAD = '/components/schemas/TrainingEventData/properties/reward_std_dev/description'
 const CHECKPOINT = '/components/schemas/Checkpoint/properties/metrics/description'
+const NO_STEP = '/components/schemas/LoggedTrajectory/properties/step/description'
 const USER = '/components/schemas/Run/properties/user/description'
 const message = { role: 'user', content: 'hi' }
 const answer = { role: 'assistant', content: 'yes' }
@@ -146,7 +147,12 @@ section('Runs, which a mock does not keep', { needs: ['memory'] }, () => {
       logs: ['a line', 2],
       start_time: '2026-11-21T10:15:29.004Z',
       initial_policy_version: 0,
+      final_policy_version: 1,
       tools: [{ type: 'function', function: { name: 'look' } }],
+      additional_histories: [
+        { messages_and_choices: [message], tools: [{ type: 'function', function: { name: 'ask' } }] },
+        { messages_and_choices: [answer, message] },
+      ],
       unknown: 'is not kept',
     }
     await client.ok('logTrajectories', {
@@ -166,6 +172,14 @@ section('Runs, which a mock does not keep', { needs: ['memory'] }, () => {
       { reward: 0, messages_and_choices: [message], tools: [], metrics: {}, start_time: null, is_shortened: false },
     ])
     expect(data[0]).not.toHaveProperty('unknown')
+  })
+
+  check('listTrajectories/tells-no-step-without-a-checkpoint', { source: NO_STEP }, async () => {
+    const { id } = await createModel('no-checkpoint')
+    await client.ok('deleteCheckpoints', { path: { model_id: id }, body: { steps: [0] } })
+    expect((await log(id, 'val', [1])).step).toBeNull()
+    const { data } = await client.ok('listTrajectories', { path: { model_id: id } })
+    expect(data.map(({ step, reward }) => [step, reward])).toEqual([[null, 1]])
   })
 
   check('listTrajectories/keeps-choices-as-they-were-sent', async () => {

@@ -7,12 +7,14 @@ import { conversations, followJob, rollOut, toJsonLines } from './training-data.
 
 const DATA = '/components/schemas/TrainingEventData/properties'
 const TRAJECTORY = '/components/schemas/Trajectory/properties'
+const MESSAGES = `${TRAJECTORY}/messages_and_choices/description`
+const CHOICE = '/components/schemas/TrajectoryChoice/description'
 const LOGPROBS = '/components/schemas/TrajectoryLogprobs/description'
 const CONFIG = '/components/schemas/SftConfig/properties/batch_size/description'
 const FILES = '/components/schemas/CreateSftTrainingJobRequest/properties/training_data_url/description'
 
 type Group = Awaited<ReturnType<typeof rollOut>>
-type Choice = { token_ids?: number[] | null; logprobs?: { content?: unknown } | null }
+type Choice = { message: object; token_ids?: number[] | null; logprobs?: { content?: unknown } | null }
 
 section('What jobs count, which a mock does not', { needs: ['memory', 'training'] }, () => {
   const LIMIT = 2 * target.jobTimeoutMs
@@ -27,6 +29,16 @@ section('What jobs count, which a mock does not', { needs: ['memory', 'training'
   const choiceOf = ({ messages_and_choices }: Group['trajectories'][number]) => messages_and_choices[1] as Choice
   const tokensOf = (group: Group) =>
     group.trajectories.reduce((sum, trajectory) => sum + choiceOf(trajectory).token_ids!.length, 0)
+
+  /** The group with a turn more at the beginning, of what the choice is made into. */
+  function putBefore(group: Group, change: (choice: Choice) => object): { group: object; tokens: number } {
+    const trajectories = group.trajectories.map(trajectory => {
+      const [message, choice] = trajectory.messages_and_choices
+      const messages_and_choices = [message, change(choiceOf(trajectory)), message, choice]
+      return { ...trajectory, messages_and_choices }
+    })
+    return { group: { trajectories }, tokens: 0 }
+  }
 
   check(
     'createRlTrainingJob/counts-groups-and-trajectories',
@@ -72,7 +84,7 @@ section('What jobs count, which a mock does not', { needs: ['memory', 'training'
     ],
     [
       'nothing-behind-the-last-choice',
-      `${TRAJECTORY}/messages_and_choices/description`,
+      MESSAGES,
       group => {
         const more = { role: 'user', content: 'And so on.' }
         const trajectories = group.trajectories.map(trajectory => ({
@@ -81,6 +93,12 @@ section('What jobs count, which a mock does not', { needs: ['memory', 'training'
         }))
         return { group: { trajectories }, tokens: 0 }
       },
+    ],
+    ['no-messages-of-an-assistant', MESSAGES, group => putBefore(group, ({ message }) => message)],
+    [
+      'no-choices-without-log-probabilities',
+      CHOICE,
+      group => putBefore(group, choice => ({ ...choice, logprobs: null })),
     ],
     [
       'refusals',

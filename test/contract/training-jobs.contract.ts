@@ -1,10 +1,11 @@
 import { expect } from 'vitest'
 import { check, section } from '../../src/contract/check.ts'
-import { checkPages, whileStill } from './pages.ts'
-import { client, createArtifact, createModel, home, runId, target, unknownId, uriOf } from './setup.ts'
+import { checkPages, walk, whileStill } from './pages.ts'
+import { client, createArtifact, createModel, foreignTeam, home, runId, target, unknownId, uriOf } from './setup.ts'
 import { checkpointSteps, conversations, followJob, rollOut, toJsonLines, waitForJob } from './training-data.ts'
 
 const TAU = '/components/schemas/RlExperimentalConfig/properties/kimi_k2_tau/description'
+const DATA_URL = '/components/schemas/CreateSftTrainingJobRequest/properties/training_data_url/description'
 const REPEATS = '/info/description#Safe repeats'
 const STATUS = '/components/parameters/StatusFilter/description'
 const STATUSES = ['QUEUED', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED']
@@ -101,6 +102,11 @@ section('Training jobs one by one, which a mock does not run', { needs: ['memory
         await client.refused(id, 404, { body: { ...bodies, model_id: home.id }, as })
     })
 
+    check('createSftTrainingJob/hides-data-of-other-teams', { source: DATA_URL }, async () => {
+      const body = { model_id: home.id, training_data_url: uriOf({ ...home, entity: foreignTeam }, ':v0') }
+      await client.refused('createSftTrainingJob', 404, { body })
+    })
+
     check('createRlTrainingJob/names-the-choice-at-fault', async () => {
       const choice = { index: 0, finish_reason: 'stop', message: { role: 'assistant' } }
       const trajectory = {
@@ -180,7 +186,9 @@ section('Training jobs one by one, which a mock does not run', { needs: ['memory
       const ids: string[] = []
       for (let count = 0; count < 4; count++) ids.push((await client.ok('createRlTrainingJob', { body })).id)
       for (const id of ids) await waitForJob(id)
-      await checkPages('listTrainingJobs', { query: { model_id: model.id } }, 4)
+      const query = { model_id: model.id }
+      expect(await walk('listTrainingJobs', {}, query), 'the oldest comes first').toEqual(ids)
+      await checkPages('listTrainingJobs', { query }, 4)
       await checkPages('listCheckpoints', { path: { model_id: model.id } }, 5)
     })
 

@@ -45,6 +45,8 @@ section('Training jobs, which a mock does not run', { needs: ['memory', 'trainin
         ]
         expect(Object.keys(data)).toEqual(expect.arrayContaining(keys))
         expect(data).toMatchObject({ learning_rate: 7e-4, reward: expect.closeTo(0.5, 5) })
+        for (const key of ['entropy', 'grad_norm', 'tokens_per_second'])
+          expect(data[key], key).toBeGreaterThanOrEqual(0)
       }
     })
 

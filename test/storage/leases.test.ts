@@ -101,10 +101,10 @@ test('a worker that claims its own lost job anew cannot write with the old lease
   await expect(write).rejects.toBeInstanceOf(LeaseLostError)
 })
 
-test('a released job is queued again, which is no lost lease', async () => {
+test('a released job stays RUNNING and can be claimed at once, which is no lost lease', async () => {
   const id = await addJob(await addModel('m'))
   await releaseJob(one, (await claimJob(one, 'w', LEASE_MS))!.lease)
-  expect(await findJob(one, id)).toMatchObject({ status: 'QUEUED', lease_owner: null, lease_until: null })
+  expect(await findJob(one, id)).toMatchObject({ status: 'RUNNING', lease_owner: null })
   expect((await claimJob(two, 'v', LEASE_MS))?.job).toMatchObject({ attempt: 2, lost_leases: 0 })
 })
 

@@ -13,13 +13,15 @@ import { chatMeaningFaults } from './first-zoo-chat-meanings.ts'
 import { chatRequestFaults } from './first-zoo-chat-requests.ts'
 import { errorFaults } from './first-zoo-errors.ts'
 import { inferenceModelFaults } from './first-zoo-inference-models.ts'
-import { jobRequestFaults } from './first-zoo-job-requests.ts'
-import { listFaults } from './first-zoo-lists.ts'
-import { modelFaults } from './first-zoo-models.ts'
+import { jobRecordFaults } from './first-zoo-job-records.ts'
+import { jobRequestFaults, jobRequestFaults } from './first-zoo-job-requests.ts'
+import { listFaults, listFaults } from './first-zoo-lists.ts'
+import { modelFaults, modelFaults } from './first-zoo-models.ts'
 import { oddArtifactFaults } from './first-zoo-odd-artifacts.ts'
 import { linkFaults, scorerOwnerFaults } from './first-zoo-odd-links.ts'
 import { otherTeamFaults } from './first-zoo-other-teams.ts'
 import { roleFaults } from './first-zoo-roles.ts'
+import { runRecordFaults } from './first-zoo-run-records.ts'
 import { scorerFaults, usageFaults } from './first-zoo-scorers.ts'
 import { streamContentFaults } from './first-zoo-stream-contents.ts'
 import { streamFaults } from './first-zoo-streams.ts'
@@ -52,6 +54,8 @@ export const faults: readonly Fault[] = [
   ...streamContentFaults,
   ...trainingFaults,
   ...jobRequestFaults,
+  ...jobRecordFaults,
+  ...runRecordFaults,
   ...webhookFaults,
   ...teamFaults,
   ...automationEventFaults,

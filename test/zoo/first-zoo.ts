@@ -5,6 +5,7 @@ import { artifactFaults } from './first-zoo-artifacts.ts'
 import { authFaults } from './first-zoo-auth.ts'
 import { automationEventFaults } from './first-zoo-automation-events.ts'
 import { bodyFaults } from './first-zoo-bodies.ts'
+import { broadFaults } from './first-zoo-broad.ts'
 import { chatFaults } from './first-zoo-chat.ts'
 import { chatStreamDetailFaults } from './first-zoo-chat-chunks.ts'
 import { chatDetailFaults } from './first-zoo-chat-details.ts'
@@ -33,6 +34,7 @@ import { webhookRuleFaults } from './first-zoo-webhook-rules.ts'
 import { webhookFaults } from './first-zoo-webhooks.ts'
 
 export const faults: readonly Fault[] = [
+  ...broadFaults,
   ...bodyFaults,
   ...errorFaults,
   ...validationFaults,

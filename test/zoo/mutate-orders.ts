@@ -66,7 +66,8 @@ function toAfterIgnored(operation: Operation): Member {
 function isPaged({ responses, components }: Operation): boolean {
   const schema = responses.get(200)?.content.get('application/json')?.schema ?? true
   const form = resolveSchema(schema, components)
-  return typeof form === 'object' && 'has_more' in ((form.properties as object | undefined) ?? {})
+  const properties = typeof form === 'object' ? ((form.properties as object | undefined) ?? {}) : {}
+  return 'has_more' in properties && 'data' in properties
 }
 
 function withData(body: Json, data: Json[]): Json {

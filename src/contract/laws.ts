@@ -12,6 +12,7 @@ import { checkJobs } from './job-laws.ts'
 import { isSame, type Json, toBreach } from './law-breach.ts'
 import { createMatcher } from './match-operation.ts'
 import { checkPage } from './page-laws.ts'
+import { checkStream } from './stream-laws.ts'
 import { checkValues, MOST_SECONDS } from './value-laws.ts'
 
 const IDS = '/info/description#Ids, times and null'
@@ -35,7 +36,8 @@ const LOOSE_NAMES = new Set(['version', 'path', 'alias', 'tag'])
 const NOT_KEPT = new Set(['artifact'])
 
 export function findBreaches(exchange: Exchange): Violation[] {
-  const { operation, replyBody, status } = exchange
+  const { operation, replyBody, replyHeaders, status } = exchange
+  if (status === 200 && replyHeaders['content-type']?.startsWith('text/event-stream')) return checkStream(replyBody)
   const body = toObject(replyBody)
   if (body === null) return []
   if (status >= FIRST_ERROR) return checkError(status, body)

@@ -204,3 +204,31 @@ test('a request id that an earlier reply had is no new one, but for the request 
   expect([reply('a'), reply('b'), reply('a', { 'x-request-id': 'a' })]).toEqual([[], [], []])
   expect(reply('a')).toEqual(['the x-request-id a was given to an earlier request'])
 })
+
+const chunk = (choices: object[], more: object = {}) => ({ id: 'a', created: 1, model: 'm', choices, ...more })
+const piece = (delta: object, finish_reason: string | null = null, index = 0) => ({ index, delta, finish_reason })
+const ROLE = chunk([piece({ role: 'assistant', content: '' })])
+const TEXT = chunk([piece({ content: 'hi' })])
+const END = chunk([piece({}, 'stop')])
+const USAGE = chunk([], { usage: {} })
+
+test.each<[string, object[], RegExp | null]>([
+  ['whole', [ROLE, TEXT, END, USAGE], null],
+  ['of two choices', [ROLE, chunk([piece({ role: 'assistant' }, null, 1)]), END, chunk([piece({}, 'stop', 1)])], null],
+  ['that fails midway', [ROLE, TEXT, { error: {} }], null],
+  ['with the role twice', [ROLE, ROLE, TEXT, END], /begin with its role/],
+  ['with text before the role', [TEXT, ROLE, END], /begin with its role/],
+  ['with two ends', [ROLE, TEXT, END, END], /end with its finish_reason/],
+  ['with text behind the end', [ROLE, END, TEXT], /end with its finish_reason/],
+  ['without an end', [ROLE, TEXT], /end with its finish_reason/],
+  ['with usage twice', [ROLE, END, USAGE, USAGE], /two chunks have no choices/],
+  ['with usage too early', [ROLE, USAGE, END], /behind the one with no choices/],
+  ['of two ids', [ROLE, { ...END, id: 'b' }], /id is not the same/],
+])('judges a stream %s', (_, chunks, message) => {
+  const exchange = toExchange({ id: 'createChatCompletion', path: '/v1/chat/completions', body: {} })
+  const replyBody = [...chunks.map(one => JSON.stringify(one)), '[DONE]'].map(data => `data: ${data}\n\n`).join('')
+  const replyHeaders = { 'content-type': 'text/event-stream; charset=utf-8' }
+  const found = findBreaches({ ...exchange, replyHeaders, replyBody }).map(({ message }) => message)
+  if (message === null) expect(found).toEqual([])
+  else expect(found.join('\n')).toMatch(message)
+})

@@ -136,12 +136,11 @@ export const chatStreamDetailFaults: Fault[] = [
     }),
   },
   {
-    name: 'sse-null-content',
+    name: 'sse-null-reasoning',
     rule: 'schema ChatCompletionDelta of createChatCompletion: keys without news are left out',
-    breaks: 'The last chunk of a choice has a content of null where it adds none.',
+    breaks: 'The first chunk of a choice has a reasoning of null.',
     ...chunks(chunk => {
-      for (const { delta, finish_reason } of chunk.choices ?? [])
-        if (finish_reason !== null && delta.content === undefined) delta.content = null
+      for (const { delta } of chunk.choices ?? []) if (delta.role !== undefined) delta.reasoning ??= null
     }),
   },
   {

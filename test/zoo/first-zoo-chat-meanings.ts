@@ -2,6 +2,7 @@
 import type { Json } from './change-replies.ts'
 import { requestJson, whereGood } from './change-requests.ts'
 import type { Fault } from './fault.ts'
+import { isObject } from './held-out-zoo-tools.ts'
 
 const CHAT = 'createChatCompletion createChatCompletionSlash'
 
@@ -212,5 +213,10 @@ const MISREAD: Change[] = [
 export const chatMeaningFaults: Fault[] = MISREAD.map(({ change, rule, ...fault }) => ({
   ...fault,
   rule: `createChatCompletion: ${rule}`,
-  ...whereGood(requestJson(CHAT, change)),
+  ...whereGood(
+    requestJson(CHAT, body => {
+      // What is no conversation is refused all the same.
+      if (Array.isArray(body.messages) && body.messages.every(isObject)) change(body)
+    }),
+  ),
 }))

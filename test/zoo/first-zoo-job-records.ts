@@ -198,11 +198,11 @@ const faults: Fault[] = [
     },
   },
   {
-    name: 'learning-rate-of-first-step-only',
+    name: 'single-learning-rate-halved',
     rule: 'createSftTrainingJob: a single learning_rate is for all steps',
-    breaks: 'After the first step a single learning rate is halved.',
-    ...eachStep((data, index) => {
-      if (index > 0 && data.loss !== undefined && data.learning_rate === 0.0015) data.learning_rate /= 2
+    breaks: 'A single learning rate is halved.',
+    ...eachStep(data => {
+      if (data.loss !== undefined && data.learning_rate === 0.0015) data.learning_rate /= 2
     }),
   },
   {

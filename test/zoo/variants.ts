@@ -15,6 +15,8 @@ const ODD_PIECE = 7
 /** Requests of the suite between two things that another client does. */
 const OTHERS_EVERY = 7
 
+const ADVICE = ' (see the documentation for how to go on)'
+
 const wait = (milliseconds: number) => new Promise(resolve => setTimeout(resolve, milliseconds))
 
 function isJson(reply: ZooReply): boolean {
@@ -42,7 +44,9 @@ export const faults: readonly Member[] = [
     breaks: 'Indented JSON with a charset, more headers, and longer messages in errors.',
     onReply(reply) {
       const told = rewritten(reply, value => {
-        if (value?.error?.message !== undefined) value.error.message += ' (see the documentation for how to go on)'
+        if (value?.error?.message !== undefined) value.error.message += ADVICE
+        // Both say the same.
+        if (typeof value?.detail === 'string') value.detail += ADVICE
         return `${JSON.stringify(value, null, 2)}\n`
       })
       const type = reply.headers['content-type']

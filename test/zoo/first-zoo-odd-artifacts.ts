@@ -106,7 +106,7 @@ const formFaults: Fault[] = [
     rule: 'createRegistryLink: the URI of a version',
     breaks: 'A URI with a blank in it is a 422.',
     onRequest: (request, context) =>
-      isOf('createRegistryLink', context) && /\s/.test(String(jsonOf(request)?.artifact))
+      isOf('createRegistryLink', context) && /^[\w-]+:\/\/\/.*\s/.test(String(jsonOf(request)?.artifact))
         ? toError(422, 'No URI')
         : request,
   },

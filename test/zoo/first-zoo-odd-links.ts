@@ -101,10 +101,11 @@ export const scorerOwnerFaults: Fault[] = [
     name: 'scorer-deleted-in-all-projects',
     rule: 'deleteScorer getScorer createScorer: the project is another place',
     breaks: 'Deleting a scorer deletes those of its name in other projects.',
-    onRequest(request, { operationId, path, memory }) {
+    onReply(reply, _, { operationId, path, memory }) {
+      if (reply.status !== 200) return reply
       if (operationId === 'deleteScorer') memory.set(path.object_id!, path.project)
       const inside = operationId === 'getScorer' ? memory.get(path.object_id!) : undefined
-      return inside !== undefined && inside !== path.project ? toError(404, 'No such version') : request
+      return inside !== undefined && inside !== path.project ? toError(404, 'No such version') : reply
     },
   },
 ]

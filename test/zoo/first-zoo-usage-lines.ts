@@ -33,10 +33,10 @@ export const usageLineFaults: Fault[] = [
   {
     name: 'usage-days-behind',
     rule: 'getUsage UsageLine: day',
-    breaks: 'The day of a line is two days earlier.',
+    breaks: 'The day of a line without a project is two days earlier.',
     ...replyItems('getUsage', item => ({
       ...item,
-      day: new Date(Date.parse(item.day) - TWO_DAYS_MS).toISOString().slice(0, 'YYYY-MM-DD'.length),
+      day: item.project === null ? twoDaysBefore(item.day) : item.day,
     })),
   },
   {
@@ -114,3 +114,7 @@ export const changeTimeFaults: Fault[] = [
     ...replyItems('updateAutomation getAutomation listAutomations', item => ({ ...item, created_at: item.updated_at })),
   },
 ]
+
+function twoDaysBefore(day: string): string {
+  return new Date(Date.parse(day) - TWO_DAYS_MS).toISOString().slice(0, 'YYYY-MM-DD'.length)
+}

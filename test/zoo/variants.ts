@@ -115,7 +115,7 @@ export const faults: readonly Member[] = [
     rule: 'Content codings that the client accepts (RFC 9110, section 12.5.3)',
     breaks: 'JSON is sent with gzip to clients that accept it.',
     onReply: (reply, { headers, method }) =>
-      isJson(reply) && method !== 'HEAD' && /\bgzip\b/.test(headers['accept-encoding'] ?? '')
+      isJson(reply) && method !== 'HEAD' && /\bgzip\b(?!\s*;\s*q=0)/.test(headers['accept-encoding'] ?? '')
         ? {
             ...reply,
             headers: { ...reply.headers, 'content-encoding': 'gzip', vary: 'accept-encoding' },

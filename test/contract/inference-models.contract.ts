@@ -12,7 +12,7 @@ const CREATED = '/components/schemas/InferenceModel/properties/created/descripti
 const ROUTER = '/components/schemas/RouterModel/properties'
 const PRICING = '/components/schemas/RouterPricing/description'
 
-section('Models for inference, which a mock does not keep', { needs: ['memory'] }, () => {
+section('Models for inference, which a mock does not keep', { needs: ['memory'], home: true }, () => {
   const list = async (options: object = {}) => (await client.ok('listInferenceModels', options)).data
   const isUri = (id: string) => id.includes(':///')
 

@@ -163,6 +163,13 @@ export const errorFaults: Fault[] = [
       id === undefined ? reply : { ...reply, headers: { ...reply.headers, 'x-request-id': id } },
   },
   {
+    name: 'request-ids-of-any-form',
+    rule: "Safe repeats, getHealth: the request's own id when it is sane, else a new one",
+    breaks: 'Whatever a request says its id is comes back.',
+    onReply: (reply, { headers: { 'x-request-id': id } }) =>
+      id === undefined ? reply : { ...reply, headers: { ...reply.headers, 'x-request-id': id } },
+  },
+  {
     name: 'request-id-constant',
     rule: 'Safe repeats: without one in the request, x-request-id is a new one',
     breaks: 'Every reply has the same x-request-id.',

@@ -1,6 +1,9 @@
 /** The user of the second key, as a member of the team of the first one. Checks that use it run alone: others rely on its being in another team. */
+
+import { SkipError } from '../../src/contract/check.ts'
 import type { CallOptions } from '../../src/contract/client.ts'
-import { client, home, onCleanup, runId, target } from './setup.ts'
+import { walk } from './pages.ts'
+import { client, home, noteMaking, onCleanup, runId, target } from './setup.ts'
 
 export interface Roles {
   role?: 'member' | 'admin'
@@ -32,6 +35,9 @@ export async function asMember(roles: Roles, run: (member: SecondMember) => Prom
   // Else the suite would take the role away that it needs itself.
   if (user === (await whoIs()).user) throw new Error(`Both keys are told to be of the user ${user}`)
   const path = { entity: home.entity, user }
+  const before = await walk('listMembers', { path: { entity: home.entity } }, { limit: 100 })
+  if (before.includes(user)) throw new SkipError('the user of the second key is in the team of the first one already')
+  noteMaking('putMember', path, { user })
   const put = (roles: Roles) => client.ok('putMember', { path, body: { role: 'member', ...roles } })
   const leave = () => client.call('deleteMember', { path })
   // Also for a check that runs out of time.

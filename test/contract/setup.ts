@@ -85,6 +85,11 @@ export function onCleanup(cleanup: () => Promise<unknown>): void {
   cleanups.push(cleanup)
 }
 
+/** Writes down, for the case of a crash, what is about to be made under a name that is not the run's own. */
+export function noteMaking(operationId: string, path: Record<string, string>, reply: Record<string, string>): void {
+  journal.settle(journal.add({ operationId, path, key: 'first' }), 'made', reply)
+}
+
 /** Makes what the checks share and use. Where that fails, those that use it fail. Never throws. */
 export async function prepare(checks?: readonly Check[]): Promise<void> {
   if (checks && !checks.some(({ usesHome }) => usesHome)) return

@@ -4,6 +4,7 @@ import { check, section } from '../../src/contract/check.ts'
 import type { Success } from '../../src/contract/client.ts'
 import { whileStill } from './pages.ts'
 import { client, createArtifact, createModel, home, project, runId } from './setup.ts'
+import { ENDPOINT } from './team-things.ts'
 
 const TYPES = '/components/schemas/AutomationEventType/description'
 const THRESHOLD = '/components/schemas/NewAutomationTrigger/properties/threshold/description'
@@ -18,7 +19,7 @@ section('What fires automations, which a mock does not', { needs: ['memory'], ta
   const aliasLike = (alias_regex: string) => ({ type: 'ADD_ARTIFACT_ALIAS', alias_regex })
 
   async function watch(name: string, event: object, more: object = {}): Promise<Success<'createAutomation'>> {
-    const hook = { name: `${runId} quiet ${name}`, endpoint_url: 'https://example.com/trainyard-contract' }
+    const hook = { name: `${runId} quiet ${name}`, endpoint_url: ENDPOINT }
     const { id } = await client.ok('createWebhook', { path: team(), body: hook })
     await client.ok('updateWebhook', { path: { ...team(), webhook_id: id }, body: { enabled: false } })
     const body = {

@@ -16,8 +16,7 @@ import {
   target,
   unknownId,
 } from './setup.ts'
-
-const ENDPOINT = 'https://example.com/trainyard-contract'
+import { ENDPOINT } from './team-things.ts'
 
 section('Automations, which a mock does not keep', { needs: ['memory'] }, () => {
   let webhookId: string | null = null

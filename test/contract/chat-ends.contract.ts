@@ -2,6 +2,7 @@
 import { expect } from 'vitest'
 import { check, SkipError, section } from '../../src/contract/check.ts'
 import { BETWEEN_FIELDS_SOURCE, fieldSource } from './chat-sources.ts'
+import { ANY_TOKENS } from './chat-stream.ts'
 import { client, target } from './setup.ts'
 
 const TOKEN_IDS = '/components/schemas/ChatCompletionChoice/properties/token_ids/description'
@@ -9,8 +10,6 @@ const PATTERN = '/components/schemas/RepetitionDetection/properties/min_pattern_
 const messages = [{ role: 'user', content: 'Say hello.' }]
 const GREEDY = { temperature: 0, max_completion_tokens: 12, return_token_ids: true }
 const ENDLESS = { ...GREEDY, ignore_eos: true }
-/** Whatever comes first ends the answer. */
-const ANY_TOKENS = Array.from({ length: 500 }, (_, id) => id)
 
 section('Ends of a chat, which a mock does not reach', { needs: ['memory'], home: false }, () => {
   const base = { model: target.baseModel, messages }

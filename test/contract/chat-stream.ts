@@ -9,6 +9,9 @@ import { client } from './setup.ts'
 export type Chunk = components['schemas']['ChatCompletionChunk']
 type Choice = components['schemas']['ChatCompletionChoice']
 
+/** Stop tokens of which whatever comes first ends an answer. */
+export const ANY_TOKENS = Array.from({ length: 500 }, (_, id) => id)
+
 export interface Streamed {
   chunks: Chunk[]
   /** The content of each choice, by index. */

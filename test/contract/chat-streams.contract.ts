@@ -1,15 +1,13 @@
 import { expect } from 'vitest'
 import { check, checkEach, SkipError, section } from '../../src/contract/check.ts'
 import { STREAM_SOURCE } from './chat-sources.ts'
-import { type Chunk, expectSameWholes, fromChoices, fromChunks, streamChat } from './chat-stream.ts'
+import { ANY_TOKENS, type Chunk, expectSameWholes, fromChoices, fromChunks, streamChat } from './chat-stream.ts'
 import { client, runId, target } from './setup.ts'
 import { judgeTiming, type StreamTry, timeOf } from './stream-timing.ts'
 
 const messages = [{ role: 'user', content: 'Say hello.' }]
 const SEEDED = { temperature: 1, seed: 7, max_completion_tokens: 12 }
 const GREEDY = { temperature: 0, max_completion_tokens: 12 }
-/** Whatever comes first ends the answer. */
-const ANY_TOKENS = Array.from({ length: 500 }, (_, id) => id)
 const TOKENS = { logprobs: true, top_logprobs: 2, return_token_ids: true }
 /** Of one token nothing else can be made. */
 const REPEATING = {

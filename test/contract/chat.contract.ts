@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { check, checkEach, section } from '../../src/contract/check.ts'
 import { operationById } from '../../src/spec/document.ts'
 import { BETWEEN_FIELDS_SOURCE, fieldSource, propertiesOf, STREAM_SOURCE, USAGE_SOURCE } from './chat-sources.ts'
-import { expectSameWholes, fromChoices, fromChunks, streamChat } from './chat-stream.ts'
+import { ANY_TOKENS, expectSameWholes, fromChoices, fromChunks, streamChat } from './chat-stream.ts'
 import { client, foreignTeam, home, project, runId, target, uriOf } from './setup.ts'
 
 const OPERATION = operationById('createChatCompletion').pointer
@@ -10,8 +10,6 @@ const TWIN = operationById('createChatCompletionSlash').pointer
 const KEYS = '/components/schemas/ChatCompletion/description'
 const FIELDS = '/components/schemas/ChatCompletionRequest/properties'
 const messages = [{ role: 'user', content: 'Say hello.' }]
-/** Whatever comes first ends the answer. */
-const ANY_TOKENS = Array.from({ length: 500 }, (_, id) => id)
 const SEEDED = { temperature: 1, seed: 7, max_completion_tokens: 12 }
 const GREEDY = { temperature: 0, max_completion_tokens: 12 }
 /** Requests that together have everything in their answers. */

@@ -3,7 +3,7 @@
 import { SkipError } from '../../src/contract/check.ts'
 import type { CallOptions } from '../../src/contract/client.ts'
 import { walk } from './pages.ts'
-import { client, home, noteMaking, onCleanup, runId, target } from './setup.ts'
+import { client, home, noteMaking, runId, target } from './setup.ts'
 
 export interface Roles {
   role?: 'member' | 'admin'
@@ -37,11 +37,10 @@ export async function asMember(roles: Roles, run: (member: SecondMember) => Prom
   const path = { entity: home.entity, user }
   const before = await walk('listMembers', { path: { entity: home.entity } }, { limit: 100 })
   if (before.includes(user)) throw new SkipError('the user of the second key is in the team of the first one already')
+  // For a check that runs out of time, and for a crash.
   noteMaking('putMember', path, { user })
   const put = (roles: Roles) => client.ok('putMember', { path, body: { role: 'member', ...roles } })
   const leave = () => client.call('deleteMember', { path })
-  // Also for a check that runs out of time.
-  onCleanup(leave)
   await put(roles)
   try {
     await run({ as, path, put })
